@@ -8,8 +8,9 @@
 
 typedef struct kept {
     tb_bill_input input;
-    tb_bill_part *parts;   /* input.parts, to be changed */
-    const uint16_t *books; /* of each part; n_books: none */
+    tb_bill_part *parts;   /* input.parts, to be changed, and input.fees, which follow */
+    tb_bill_fee *fees;
+    const uint16_t *books; /* of each part, then of each fee; n_books: none */
     struct kept *next;
 } kept;
 
@@ -56,28 +57,34 @@ size_t tb_portfolio_bills(const tb_portfolio *portfolio)
     return portfolio->n;
 }
 
+static bool number_book(const tb_portfolio *p, const tb_book *book, uint16_t *ret)
+{
+    size_t k = 0;
+    while (k < p->n_books && book != &p->books[k])
+        k++;
+    *ret = (uint16_t)k;
+    return !book || k < p->n_books;
+}
+
 static bool number_books(const tb_portfolio *p, const tb_bill_input *in, uint16_t *numbers)
 {
-    for (size_t i = 0; i < in->n_parts; i++) {
-        size_t k = 0;
-        while (in->parts[i].book && k < p->n_books && in->parts[i].book != &p->books[k])
-            k++;
-        if (in->parts[i].book && k == p->n_books) return false;
-        numbers[i] = (uint16_t)(in->parts[i].book ? k : p->n_books);
-    }
+    for (size_t i = 0; i < in->n_parts; i++)
+        if (!number_book(p, in->parts[i].book, numbers++)) return false;
+    for (size_t i = 0; i < in->n_fees; i++)
+        if (!number_book(p, in->fees[i].book, numbers++)) return false;
     return true;
 }
 
 tb_code tb_portfolio_add(tb_portfolio *p, const tb_bill_input *input, tb_error *err)
 {
     kept *k = tb__arena_take(&p->arena, sizeof *k);
-    uint16_t *numbers = tb__arena_take(&p->arena, (input->n_parts + 1) * sizeof *numbers);
+    uint16_t *numbers = tb__arena_take(&p->arena, (input->n_parts + input->n_fees + 1) * sizeof *numbers);
     if (!k || !numbers) return tb_no_memory(err);
     *k = (kept){.input = *input, .books = numbers};
     tb_bill_input *in = &k->input;
     if (!number_books(p, input, numbers))
         return tb_fail(err, TB_E_VALIDATION, "books", "A bill names a book that is not given.");
-    if (!tb__bill_hold(&p->arena, in, &k->parts)) return tb_no_memory(err);
+    if (!tb__bill_hold(&p->arena, in, &k->parts, &k->fees)) return tb_no_memory(err);
     *p->end = k;
     p->end = &k->next;
     p->n++;
@@ -105,9 +112,11 @@ tb_code tb_portfolio_total(tb_portfolio *p, const tb_book *const *under, bool wh
     for (kept *k = p->first; k; k = k->next) {
         tb_decimal amount;
         bool unpriced = false;
-        for (size_t i = 0; i < k->input.n_parts; i++) {
-            size_t b = k->books[i];
-            k->parts[i].book = under ? under[b] : b < p->n_books ? &p->books[b] : NULL;
+        const size_t n_parts = k->input.n_parts;
+        for (size_t i = 0; i < n_parts + k->input.n_fees; i++) {
+            const size_t b = k->books[i];
+            const tb_book *book = under ? under[b] : b < p->n_books ? &p->books[b] : NULL;
+            *(i < n_parts ? &k->parts[i].book : &k->fees[i - n_parts].book) = book;
         }
         tb_code code = whole ? rate_whole(p, &k->input, &amount, &unpriced, err)
                              : tb_bill_subtotal(p->rater, &k->input, &amount, &unpriced, err);

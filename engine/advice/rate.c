@@ -319,6 +319,8 @@ tb_code tb__rater_new(const tb_forecast_input *input, const tb__outlook outlook[
     r->input.n_usage = r->input.n_samples = r->input.n_fees = 0;
     r->input.percentile = false;
     r->input.running = true; /* the minimum is ours */
+    r->input.n_earlier = 0;
+    r->input.cap.reached = false; /* and the cap is on the whole */
     r->input.n_tax = 0;      /* and tax is on the whole */
     tb_code code = rate_fixed(r, input, err);
     if (!code) code = rate_minimum(r, input, err);
@@ -356,6 +358,8 @@ static tb_code sum_up(const tb__rater *r, tb_decimal usage, bool minimum, tb_i12
     tb_code code = tb_decimal_add(usage, r->fixed, &net, err);
     if (code) return code;
     if (minimum && tb_decimal_compare(net, r->minimum) < 0) net = r->minimum;
+    code = tb__bill_capped(r->month, net, &net, err);
+    if (code) return code;
     *ret_net = *ret_gross = net.mantissa;
     if (!r->month->n_tax) return TB_OK;
     tb_bill_line line = {.amount = net, .exact = net};

@@ -30,16 +30,24 @@ void tb_bill_rater_free(tb_bill_rater *rater)
 }
 
 /* The whole bill: its amount and errors are the ones that count. */
-static tb_code rate_whole(const tb_bill_input *input, const tb_alloc *alloc,
-                          tb_decimal *ret_subtotal, bool *ret_unpriced, tb_error *err)
+static tb_code rate_whole(tb_bill_rater *rater, const tb_bill_input *input, tb_decimal *ret_subtotal, bool *ret_unpriced,
+                          tb_error *err)
 {
     tb_bill bill;
-    tb_code code = tb_bill_rate(input, alloc, &bill, err);
+    tb_code code = tb_bill_rate(input, rater->alloc, &bill, err);
     if (code) return code;
     *ret_subtotal = bill.subtotal;
     *ret_unpriced = bill.n_unpriced > 0;
+    rater->draft.bill.counted = bill.counted;
+    rater->draft.bill.commit = bill.commit;
     tb_bill_release(&bill);
     return TB_OK;
+}
+
+void tb__bill_last_counted(const tb_bill_rater *rater, tb_decimal *ret_sum, tb_decimal *ret_commit)
+{
+    *ret_sum = rater->draft.bill.counted;
+    *ret_commit = rater->draft.bill.commit;
 }
 
 static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*check)(tb__draft *),
@@ -48,6 +56,7 @@ static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*
     tb__draft *d = &rater->draft;
     d->in = input;
     d->n_gaps = 0;
+    d->credits = TB_DECIMAL_ZERO;
     d->charges = 0;
     d->bill.rounding = TB_HALF_UP;
     tb_code code = check(d);
@@ -56,7 +65,7 @@ static tb_code rate(tb_bill_rater *rater, const tb_bill_input *input, tb_code (*
     if (!code) code = tb__bill_gaps(d);
     if (!code) code = tb__bill_lines(d);
     tb__arena_reset(&d->arena);
-    if (code) return rate_whole(input, rater->alloc, ret_subtotal, ret_unpriced, err);
+    if (code) return rate_whole(rater, input, ret_subtotal, ret_unpriced, err);
     *ret_subtotal = d->sum;
     *ret_unpriced = d->n_gaps > 0;
     return TB_OK;

@@ -20,7 +20,9 @@ static tb_code add_segment(tb__draft *d, const tb__span *span, const tb_tier_seg
                                            .units = s->units,
                                            .price = s->price,
                                            .shown = span->tiers->tier[s->tier].shown,
-                                           .amount = s->amount});
+                                           .amount = s->amount,
+                                           .by_block = span->tiers->mode == TB_PACKAGE,
+                                           .blocks = s->blocks});
 }
 
 static tb_code add_span(tb__draft *d, const tb__span *span, tb_i128 used, tb_i128 whole)

@@ -10,7 +10,8 @@
 static tb_code make_room(tb__draft *d)
 {
     const tb_bill_input *in = d->in;
-    size_t max = in->n_bytes + in->n_optimizers + 2 * in->n_balancers + d->n_meter_lines + in->n_meters + 5;
+    size_t max = in->n_bytes + in->n_optimizers + 2 * in->n_balancers + d->n_meter_lines + in->n_meters +
+                 in->n_fees + 6;
     d->bill.lines = tb__arena_take(&d->arena, max * sizeof *d->bill.lines);
     d->bill.tax = tb__arena_take(&d->arena, d->in->n_tax * sizeof *d->bill.tax);
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
@@ -18,6 +19,7 @@ static tb_code make_room(tb__draft *d)
 
 tb_code tb__bill_lines(tb__draft *d)
 {
+    tb_decimal before;
     tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
     if (!code) code = tb__bill_volume(d);
     if (!code) code = tb__bill_bandwidth(d, TB_CHARGE_OVERRIDE);
@@ -27,9 +29,14 @@ tb_code tb__bill_lines(tb__draft *d)
     if (!code) code = tb__bill_requests(d);
     if (!code) code = tb__bill_meters(d);
     if (!code) code = tb__bill_meter_minima(d);
+    if (!code) code = tb__bill_recurring(d);
     if (!code) code = tb__bill_discount(d);
+    if (!code) code = tb__sum_counted(d, &before);
     if (!code) code = tb__bill_commit(d);
+    if (!code) code = tb__sum_counted(d, &d->bill.counted);
+    if (!code) code = tb_decimal_sub(d->bill.counted, before, &d->bill.commit, d->err);
     if (!code) code = tb__bill_minimum(d);
+    if (!code) code = tb__bill_cap(d);
     return code;
 }
 
@@ -105,6 +112,18 @@ static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_
     return TB_OK;
 }
 
+/* Lines of fees stand by the id of what has them, which may be an account or a load balancer. */
+static tb_code add_fees(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (size_t i = find_line(bill, TB_LINE_FEE, zone); !code && i < bill->n_lines; i++) {
+        const tb_bill_line *line = &bill->lines[i];
+        if (line->kind != TB_LINE_FEE || line->id != zone) break;
+        if (strncmp(line->resource, "zone:", 5) == 0) code = tb__name_line(line, tb_sum_add(sum, line->exact, err), err);
+    }
+    return code;
+}
+
 static tb_code add_share(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
 {
     size_t at = find_line(bill, TB_LINE_VOLUME, INT64_MIN);
@@ -129,6 +148,7 @@ tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret, tb_
     if (!code) code = add_share(bill, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OVERRIDE, zone, &sum, err);
     if (!code) code = add_own(bill, TB_LINE_OPTIMIZER, zone, &sum, err);
+    if (!code) code = add_fees(bill, zone, &sum, err);
     if (code) return code;
     *ret = sum;
     return TB_OK;

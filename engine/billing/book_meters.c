@@ -153,10 +153,10 @@ static tb_code set_per(tb__book_parser *p, uint32_t value, void *to)
 {
     const tb__node *node = &p->doc.nodes[value];
     tb_decimal number;
-    const bool is_number = node->type == TB__NUMBER || (node->len && strchr("0123456789-+.", node->text[0]));
     if (node->type != TB__NUMBER && node->type != TB__STRING)
         return tb__book_refuse_type(p, value, "a number or a unit");
-    if (!is_number) return copy_text(p, value, TB_METER_UNIT_MAX, to);
+    if (node->type == TB__STRING && (node->len == 0 || !strchr("0123456789-+.", node->text[0])))
+        return copy_text(p, value, TB_METER_UNIT_MAX, to);
     if (tb_decimal_parse(node->text, node->len, 0, &number, NULL) || number.mantissa < 1 || number.mantissa > TB_UNITS_MAX)
         return tb__book_refuse(p, value, "Must be a whole number from 1 to 10^18, or a unit such as GB.");
     memcpy(to, node->text, node->len);

@@ -52,6 +52,7 @@ tb_code tb_bill_add_charges(tb_bill *bill, const tb_bill_input *input, const tb_
     if (bill->n_lines) memcpy(lines, bill->lines, bill->n_lines * sizeof *lines);
     bill->lines = lines;
     tb_code code = sum_charges(bill, charges, n, &left, err);
+    if (!code && tb_decimal_sign(left) < 0) left = (tb_decimal){0, bill->minor_digits};
     for (size_t i = 0; !code && i < n; i++) {
         tb_decimal amount = charges[i].due, rest;
         if (tb_decimal_sign(amount) < 0) {

@@ -136,6 +136,19 @@ static tb_code check_balancer(tb__draft *d, size_t at)
     return TB_OK;
 }
 
+static tb_code check_fee(tb__draft *d, size_t at)
+{
+    const tb_bill_fee *e = &d->in->fees[at];
+    if (e->part >= d->in->n_parts) return refuse_entry(d, "fees", at, "no such part");
+    if (at > 0 && (e[-1].owner_id > e->owner_id || (e[-1].owner_id == e->owner_id && e[-1].owner > e->owner)))
+        return refuse_entry(d, "fees", at, "not ascending by owner");
+    if (e->whole <= 0 || e->seconds < 0 || e->seconds > e->whole)
+        return refuse_entry(d, "fees", at, "more seconds than its period has");
+    if (e->quantity < 1 || e->quantity > TB_FEE_QUANTITY_MAX)
+        return refuse_entry(d, "fees", at, "a quantity is 1 to 1000000");
+    return TB_OK;
+}
+
 static tb_code check_meter(tb__draft *d, size_t at)
 {
     const tb_meter *m = &d->in->meters[at];
@@ -220,6 +233,13 @@ static tb_code check_contract(tb__draft *d)
     for (size_t i = 0; i < c->n_commits; i++)
         negative |= tb_decimal_sign(c->commits[i].amount) < 0;
     if (negative) return tb_fail(d->err, TB_E_VALIDATION, "contract", "Its amounts are not negative.");
+    int64_t months[TB_BILL_EARLIER_MAX];
+    const size_t n = d->in->running ? 0 : tb_bill_earlier_months(c, d->in->month, months);
+    bool same = d->in->n_earlier == n;
+    for (size_t i = 0; same && i < n; i++)
+        same = d->in->earlier[i].month == months[i];
+    if (!same)
+        return tb_fail(d->err, TB_E_VALIDATION, "earlier", "They are not the months that the month's commit counts.");
     return TB_OK;
 }
 
@@ -240,6 +260,7 @@ tb_code tb__bill_check(tb__draft *d)
     if (!code) code = each(d, d->in->n_bytes, check_bytes);
     if (!code) code = each(d, d->in->n_optimizers, check_optimizer);
     if (!code) code = each(d, d->in->n_balancers, check_balancer);
+    if (!code) code = each(d, d->in->n_fees, check_fee);
     if (!code) code = each(d, d->in->n_meters, check_meter);
     if (!code) code = each(d, d->in->n_usage, check_usage);
     if (!code) code = each(d, d->in->n_samples, check_samples);

@@ -13,6 +13,19 @@ tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret)
     return TB_OK;
 }
 
+tb_code tb__sum_counted(const tb__draft *d, tb_decimal *ret)
+{
+    tb_decimal off = TB_DECIMAL_ZERO;
+    tb_code code = tb__sum_rounded(d, ret);
+    if (code || tb_decimal_sign(d->credits) == 0) return code;
+    code = tb_decimal_sub(*ret, d->credits, ret, d->err);
+    /* The discount line has less discount by what it is on the credits. */
+    if (!code) code = tb_decimal_mul(d->credits, d->in->contract.discount, &off, d->err);
+    off.scale += 2;
+    if (!code) code = tb_decimal_round(off, d->bill.minor_digits, d->bill.rounding, &off, d->err);
+    return code ? code : tb_decimal_add(*ret, off, ret, d->err);
+}
+
 /* -(sum x percent / 100), exact. */
 static tb_code take_percent(tb__draft *d, tb_decimal sum, tb_decimal *ret)
 {

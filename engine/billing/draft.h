@@ -52,6 +52,7 @@ typedef struct tb__draft {
     const tb_bill_input *in;
     bool bare;
     tb_decimal sum; /* bare: of the rounded lines so far */
+    tb_decimal credits; /* of the rounded lines that give back fees, below zero */
     tb_bill bill;
     tb__arena arena;
     int64_t month_seconds;
@@ -85,6 +86,11 @@ TB_MUST_USE tb_code tb__bill_check_books(tb__draft *d);
 TB_MUST_USE tb_code tb__bill_gaps(tb__draft *d);
 tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry);
 tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry);
+
+/* --- fees.c --- */
+
+/* "zone:101": what has the fee. */
+void tb__fee_resource(const tb_bill_fee *entry, char out[TB_BILL_RESOURCE_MAX]);
 
 /* --- lines.c --- */
 
@@ -120,9 +126,11 @@ TB_MUST_USE tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge); /* bandw
 TB_MUST_USE tb_code tb__bill_volume(tb__draft *d);                      /* volume.c */
 TB_MUST_USE tb_code tb__bill_optimizers(tb__draft *d);                  /* fees.c */
 TB_MUST_USE tb_code tb__bill_balancer_fees(tb__draft *d);               /* fees.c */
+TB_MUST_USE tb_code tb__bill_recurring(tb__draft *d);                   /* fees.c */
 TB_MUST_USE tb_code tb__bill_discount(tb__draft *d);                    /* discount.c */
 TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least.c */
 TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
+TB_MUST_USE tb_code tb__bill_cap(tb__draft *d);                         /* cap.c */
 TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
 TB_MUST_USE tb_code tb__bill_percentile(tb__draft *d);                  /* samples.c */
 TB_MUST_USE tb_code tb__bill_meters(tb__draft *d);                      /* meters.c */
@@ -134,7 +142,9 @@ TB_MUST_USE tb_code tb__bill_meter_minima(tb__draft *d);                /* least
 TB_MUST_USE tb_code tb__meters_prepare(tb__draft *d);
 /* The end of the line that begins at this entry. */
 size_t tb__metered_end(const tb__draft *d, size_t first);
-/* Names the newest line's resource and gives it a meter's item. rate and per: of its prices; NULL: none. */
+/* tb__line_open of a meter's line. */
+TB_MUST_USE tb_code tb__line_open_meter(tb__draft *d, tb_line_kind kind, const tb__metered *of, size_t rows_max);
+/* Gives the newest line a meter's item. rate and per: of its prices; NULL: none. of NULL: bandwidth. */
 TB_MUST_USE tb_code tb__line_meter(tb__draft *d, const tb_meter *meter, const tb__metered *of, const tb_meter_rate *rate,
                                    tb_i128 per);
 /* Gives rows of tb__axis_rate their own prices and amounts. of_part: the price of each part that has rows. *ret_per:
@@ -147,6 +157,9 @@ TB_MUST_USE tb_code tb__percentile_find(const tb__draft *d, const tb_bill_sample
 
 /* The sum of the rounded lines so far (discount.c). */
 TB_MUST_USE tb_code tb__sum_rounded(const tb__draft *d, tb_decimal *ret);
+/* The same without the credits of fees, which give back what earlier months have paid: what counts against the commit and
+ * the minimum. */
+TB_MUST_USE tb_code tb__sum_counted(const tb__draft *d, tb_decimal *ret);
 /* Whether the month owes the contract's commit (least.c). */
 bool tb__is_committed(const tb_bill_input *in);
 

@@ -1,5 +1,10 @@
-/* Monthly fees: optimizers and load balancers. Rows are seconds at a monthly price, prorated. */
+/* Fees: of optimizers and load balancers, by month, and recurring ones. Rows are seconds at the price of a month or a year,
+ * prorated. */
 #include "billing/draft.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 static tb_code close(tb__draft *d)
 {
@@ -74,6 +79,94 @@ tb_code tb__bill_balancer_fees(tb__draft *d)
         for (end = first + 1; end < d->in->n_balancers && e[end].balancer == e[first].balancer;)
             end++;
         tb_code code = balancer_line(d, &e[first], end - first);
+        if (code) return code;
+    }
+    return TB_OK;
+}
+
+/* --- recurring fees --- */
+
+const tb_fee *tb_book_fee(const tb_book *book, const char *id)
+{
+    size_t low = 0, high = book ? book->n_fees : 0;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(book->fees[middle].id, id);
+        if (order == 0) return &book->fees[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+void tb__fee_resource(const tb_bill_fee *e, char out[TB_BILL_RESOURCE_MAX])
+{
+    static const char *const owner[] = {
+        [TB_FEE_OF_ACCOUNT] = "account", [TB_FEE_OF_ZONE] = "zone", [TB_FEE_OF_BALANCER] = "load_balancer"};
+    snprintf(out, TB_BILL_RESOURCE_MAX, "%s:%" PRId64, owner[e->owner], e->owner_id);
+}
+
+static bool of_one_line(const tb_bill_fee *a, const tb_bill_fee *b)
+{
+    return a->owner == b->owner && a->owner_id == b->owner_id && a->period_us == b->period_us &&
+           a->credit == b->credit && strcmp(a->id, b->id) == 0;
+}
+
+/* With texts of its own: the bill may outlive its books. */
+static const tb_bill_item *fee_item(tb__draft *d, const tb_fee *from)
+{
+    tb_bill_item *item = tb__arena_take(&d->arena, sizeof *item);
+    tb_fee *fee = tb__arena_take(&d->arena, sizeof *fee);
+    if (!item || !fee) return NULL;
+    *fee = *from;
+    *item = (tb_bill_item){.id = fee->id, .name = fee->name, .unit = "second", .charge = fee->charge, .ledger_code = "",
+                           .unece = "", .per_unit = fee->yearly ? "year" : "month",
+                           .from_us = d->line->evidence.from_us, .to_us = d->line->evidence.to_us};
+    return item;
+}
+
+/* The newest price names the line. */
+static tb_code recurring_line(tb__draft *d, const tb_bill_fee *e, size_t n)
+{
+    const tb_fee *named = NULL;
+    tb_decimal price;
+    for (size_t i = 0; i < n; i++) {
+        const tb_fee *fee = tb_book_fee(e[i].book, e[i].id);
+        if (fee) named = fee;
+    }
+    if (!named) return TB_OK;
+    tb_code code = tb__line_open(d, TB_LINE_FEE, e->owner_id, NULL, n);
+    if (code) return code;
+    if (!d->bare) tb__fee_resource(e, d->line->resource);
+    for (size_t i = 0; i < n && !code; i++) {
+        const tb_fee *fee = tb_book_fee(e[i].book, e[i].id);
+        if (!fee) continue;
+        code = tb_decimal_mul_int(fee->amount, e[i].quantity, &price, d->err);
+        if (!code)
+            code = tb__line_units(d, e[i].part, e[i].credit ? -e[i].seconds : e[i].seconds, price, fee->amount);
+        if (d->bare || code) continue;
+        tb_evidence *service = &d->line->evidence;
+        if (service->to_us == 0 || e[i].from_us < service->from_us) service->from_us = e[i].from_us;
+        if (e[i].to_us > service->to_us) service->to_us = e[i].to_us;
+    }
+    if (!code) code = tb__line_place(d);
+    if (!code) code = tb__prorate(d->rows, d->n_rows, e->whole, d->err);
+    if (!code) code = tb__line_close(d);
+    if (!code && e->credit) code = tb_decimal_add(d->credits, d->line->amount, &d->credits, d->err);
+    if (code || d->bare) return code;
+    d->line->item = fee_item(d, named);
+    return d->line->item ? TB_OK : tb_no_memory(d->err);
+}
+
+tb_code tb__bill_recurring(tb__draft *d)
+{
+    const tb_bill_fee *e = d->in->fees;
+    for (size_t first = 0, end; first < d->in->n_fees; first = end) {
+        for (end = first + 1; end < d->in->n_fees && of_one_line(&e[first], &e[end]);)
+            end++;
+        tb_code code = recurring_line(d, &e[first], end - first);
         if (code) return code;
     }
     return TB_OK;

@@ -81,7 +81,7 @@ static void add(tb__draft *d, tb_line_kind kind, int64_t id, const char *what, t
     tb__resource_put(e->shown.resource, kind, id);
     snprintf(e->shown.what, sizeof e->shown.what, "%s", what);
     e->shown.quantity = quantity;
-    e->shown.unit = unit;
+    snprintf(e->shown.unit, sizeof e->shown.unit, "%s", unit);
     put_reason(e->shown.reason, sizeof e->shown.reason, d->in, &d->in->parts[part], gap, path);
 }
 
@@ -132,6 +132,21 @@ static void list_balancers(tb__draft *d)
     }
 }
 
+static void list_fees(tb__draft *d)
+{
+    static const tb_line_kind owner[] = {[TB_FEE_OF_ACCOUNT] = TB_LINE_MINIMUM,
+                                         [TB_FEE_OF_ZONE] = TB_LINE_BANDWIDTH,
+                                         [TB_FEE_OF_BALANCER] = TB_LINE_BALANCER_FEE};
+    for (size_t i = 0; i < d->in->n_fees; i++) {
+        const tb_bill_fee *e = &d->in->fees[i];
+        char path[TB_FEE_ID_MAX + 8];
+        if (tb_book_fee(e->book, e->id)) continue;
+        snprintf(path, sizeof path, "fees.%s", e->id);
+        add(d, owner[e->owner], e->owner_id, "fee", e->seconds, "second", e->part,
+            e->book && tb__book(d, e->part) ? TB__NO_PRICE : TB__NO_BOOK, path);
+    }
+}
+
 static tb_code add_quantity(const tb__draft *d, const tb__metered *of, tb_i128 *to)
 {
     const tb_meter *meter = &d->in->meters[of->meter];
@@ -168,11 +183,7 @@ static tb_code list_meters(tb__draft *d)
             snprintf(path, sizeof path, "meters.%s.prices.%s", meter->id, of->value[0] ? of->value : "*");
         else
             snprintf(path, sizeof path, "meters.%s", meter->id);
-        const size_t size = strlen(unit) + 1;
-        char *kept = d->bare ? unit : tb__arena_take(&d->arena, size);
-        if (!kept) return tb_no_memory(d->err);
-        if (!d->bare) memcpy(kept, unit, size);
-        add(d, TB_LINE_METER, 0, what, quantity, kept, of->part, price->gap, path);
+        add(d, TB_LINE_METER, 0, what, quantity, unit, of->part, price->gap, path);
         if (!d->bare)
             snprintf(d->gaps[d->n_gaps - 1].shown.resource, TB_BILL_RESOURCE_MAX, "meter:%s", meter->id);
     }
@@ -245,7 +256,7 @@ tb_code tb__bill_gaps(tb__draft *d)
 {
     const tb_bill_input *in = d->in;
     tb_code code = tb__meters_prepare(d);
-    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts + d->n_meter_lines + 1;
+    size_t max = in->n_optimizers + 2 * in->n_balancers + 2 * in->n_parts + in->n_fees + d->n_meter_lines + 1;
     uint8_t *gaps = code ? NULL : tb__arena_take(&d->arena, in->n_bytes);
     if (!gaps) return code ? code : tb_no_memory(d->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
@@ -261,6 +272,7 @@ tb_code tb__bill_gaps(tb__draft *d)
     list_percentile(d);
     list_optimizers(d);
     list_balancers(d);
+    list_fees(d);
     code = list_meters(d);
     list_leasts(d);
     return d->n_gaps && !d->bare && !code ? merge(d) : code;

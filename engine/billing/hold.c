@@ -21,13 +21,13 @@ static const char *copied_text(holding *h, const char *text)
     return text ? copied_list(h, text, strlen(text) + 1, 1) : NULL;
 }
 
-bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts)
+bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts, tb_bill_fee **ret_fees)
 {
     holding h = {.arena = arena};
     tb_bill_part *parts = copied_list(&h, in->parts, in->n_parts, sizeof *parts);
     tb_bill_usage *usage = copied_list(&h, in->usage, in->n_usage, sizeof *usage);
     tb_bill_samples *samples = copied_list(&h, in->samples, in->n_samples, sizeof *samples);
-    in->fees = copied_list(&h, in->fees, in->n_fees, sizeof *in->fees);
+    tb_bill_fee *fees = copied_list(&h, in->fees, in->n_fees, sizeof *fees);
     in->bytes = copied_list(&h, in->bytes, in->n_bytes, sizeof *in->bytes);
     in->optimizers = copied_list(&h, in->optimizers, in->n_optimizers, sizeof *in->optimizers);
     in->balancers = copied_list(&h, in->balancers, in->n_balancers, sizeof *in->balancers);
@@ -48,6 +48,8 @@ bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts
     in->parts = parts;
     in->usage = usage;
     in->samples = samples;
+    in->fees = fees;
     if (ret_parts) *ret_parts = parts;
+    if (ret_fees) *ret_fees = fees;
     return !h.failed;
 }

@@ -1,6 +1,8 @@
 /* The least amounts of a month: of a meter, the contract's commit, and the minimum. Each is a line over the amount by which
- * lines before it fall short of it: those of the meter, or all of them, so that each counts against the ones after it. */
+ * lines before it fall short of it: those of the meter, or all of them, so that each counts against the ones after it. A
+ * commit by quarter, by year or with rollover counts earlier months too (tb_bill_input.earlier). */
 #include "billing/draft.h"
+#include "tollbook/calendar.h"
 
 typedef struct least_amount {
     tb_line_kind kind;
@@ -63,8 +65,11 @@ static tb_code least_line(tb__draft *d, const least_amount *least)
 {
     const tb__metered of = {.meter = least->meter ? (uint32_t)(least->meter - d->in->meters) : 0,
                             .noun = "meter",
-                            .name = least->meter ? least->meter->id : NULL};
-    tb_code code = tb__line_open(d, least->kind, least->meter ? 0 : d->in->account, NULL, d->in->n_parts + 1);
+                            .name = least->meter ? least->meter->id : NULL,
+                            .value = ""};
+    const size_t rows = d->in->n_parts + 1;
+    tb_code code = least->meter ? tb__line_open_meter(d, least->kind, &of, rows)
+                                : tb__line_open(d, least->kind, d->in->account, NULL, rows);
     if (!code && least->meter) code = tb__line_meter(d, least->meter, &of, NULL, 0);
     if (!code) code = add_rows(d, least);
     if (code || d->n_rows == 0) return code;
@@ -95,17 +100,81 @@ static tb_code lift_to(tb__draft *d, const least_amount *least)
     return code == TB_E_OVERFLOW && reached ? TB_OK : code;
 }
 
+/* --- the commit --- */
+
 bool tb__is_committed(const tb_bill_input *in)
 {
     tb_commit_period p;
     return !in->running && tb_contract_period(&in->contract, in->month, &p) && in->month == p.last;
 }
 
+size_t tb_bill_earlier_months(const tb_contract *contract, int64_t month, int64_t ret_months[TB_BILL_EARLIER_MAX])
+{
+    tb_commit_period p;
+    size_t n = 0;
+    if (!tb_contract_period(contract, month, &p) || month != p.last) return 0;
+    for (int64_t at = p.first - p.carries; at < month; at++)
+        ret_months[n++] = at;
+    return n;
+}
+
+static tb_code take_off_month(tb__draft *d, int64_t month, tb_decimal amount)
+{
+    const tb_bill_tier row = {.part = (uint32_t)d->in->n_parts - 1,
+                              .from = month,
+                              .to = month,
+                              .amount = {-amount.mantissa, amount.scale}};
+    return tb__line_row(d, &row);
+}
+
+/* A row for the period, and one for each month that counts. */
+static tb_code add_period(tb__draft *d, const tb_commit_period *p, tb_decimal owed, tb_decimal lines)
+{
+    const tb_bill_input *in = d->in;
+    const tb_bill_tier row = {.part = (uint32_t)in->n_parts - 1,
+                              .from = p->first,
+                              .to = p->last + 1,
+                              .units = p->last + 1 - p->first,
+                              .price = p->commit->amount,
+                              .shown = p->commit->amount,
+                              .amount = owed};
+    tb_code code = tb__line_open(d, TB_LINE_COMMIT, in->account, NULL, in->n_earlier + 2);
+    if (!code) code = tb__line_row(d, &row);
+    for (size_t i = 0; !code && i < in->n_earlier; i++)
+        code = take_off_month(d, in->earlier[i].month, in->earlier[i].amount);
+    if (!code) code = take_off_month(d, in->month, lines);
+    if (!code) code = tb__line_close(d);
+    if (code) return code;
+    d->line->quantity = row.units;
+    d->line->evidence.from_us = tb_month_start_us(p->first);
+    d->line->evidence.to_us = in->parts[in->n_parts - 1].to_us;
+    return TB_OK;
+}
+
+static tb_code period_line(tb__draft *d, const tb_commit_period *p)
+{
+    const tb_bill_input *in = d->in;
+    tb_decimal owed = p->commit->amount, lines, used;
+    if (!tb__book(d, (uint32_t)in->n_parts - 1)) return TB_OK;
+    tb_code code = tb__sum_counted(d, &lines);
+    used = lines;
+    for (size_t i = 0; !code && i < in->n_earlier; i++)
+        code = tb_decimal_add(used, in->earlier[i].amount, &used, d->err);
+    if (!code && p->last + 1 - p->first < p->commit->months) {
+        code = tb_decimal_divide(owed, p->last + 1 - p->first, p->commit->months, TB_PRORATE_SCALE, TB_HALF_UP, &owed, d->err);
+        owed = tb_decimal_normal(owed);
+    }
+    if (code || tb_decimal_compare(used, owed) >= 0) return code;
+    return add_period(d, p, owed, lines);
+}
+
 tb_code tb__bill_commit(tb__draft *d)
 {
     least_amount least = {.kind = TB_LINE_COMMIT, .of = commit_of};
-    if (!tb__is_committed(d->in)) return TB_OK;
-    tb_code code = tb__sum_rounded(d, &least.lines);
+    tb_commit_period p;
+    if (!tb__is_committed(d->in) || !tb_contract_period(&d->in->contract, d->in->month, &p)) return TB_OK;
+    if (p.commit->months != 1 || p.commit->rollover || p.carries) return period_line(d, &p);
+    tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 
@@ -113,7 +182,7 @@ tb_code tb__bill_minimum(tb__draft *d)
 {
     least_amount least = {.kind = TB_LINE_MINIMUM, .of = minimum_of};
     if (d->in->running || !d->in->active_zone) return TB_OK;
-    tb_code code = tb__sum_rounded(d, &least.lines);
+    tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 

@@ -112,7 +112,7 @@ static int compare_lines(const tb__metered *a, const tb__metered *b)
     return priced || a->part == b->part ? 0 : a->part < b->part ? -1 : 1;
 }
 
-static int compare(const void *left, const void *right)
+static int compare_entries(const void *left, const void *right)
 {
     const tb__metered *a = left, *b = right;
     const int order = compare_lines(a, b);
@@ -171,8 +171,8 @@ tb_code tb__meters_prepare(tb__draft *d)
     }
     bool sorted = true;
     for (size_t i = 1; i < d->n_metered && sorted && !code; i++)
-        sorted = compare(&d->metered[i - 1], &d->metered[i]) < 0;
-    if (!sorted && !code) qsort(d->metered, d->n_metered, sizeof *d->metered, compare);
+        sorted = compare_entries(&d->metered[i - 1], &d->metered[i]) < 0;
+    if (!sorted && !code) qsort(d->metered, d->n_metered, sizeof *d->metered, compare_entries);
     for (size_t at = 0; at < d->n_metered && !code; at = tb__metered_end(d, at))
         d->n_meter_lines++;
     return code;
@@ -196,16 +196,19 @@ static void put_per_unit(const tb_meter *meter, const tb_meter_rate *rate, char 
         snprintf(out, size, "%s%s", name, time);
 }
 
+tb_code tb__line_open_meter(tb__draft *d, tb_line_kind kind, const tb__metered *of, size_t rows_max)
+{
+    tb_code code = tb__line_open(d, kind, 0, of->value, rows_max);
+    if (!code && !d->bare)
+        snprintf(d->line->resource, sizeof d->line->resource, "%s:%s", of->noun, of->name);
+    return code;
+}
+
 tb_code tb__line_meter(tb__draft *d, const tb_meter *meter, const tb__metered *of, const tb_meter_rate *rate, tb_i128 per)
 {
     tb_bill_line *line = d->line;
     char unit[sizeof((item_texts *)0)->unit] = "", per_unit[sizeof((item_texts *)0)->per_unit] = "";
     if (d->bare) return TB_OK;
-    if (of) {
-        char *end = memccpy(line->resource, of->noun, '\0', sizeof line->resource);
-        end[-1] = ':';
-        memccpy(end, of->name, '\0', sizeof line->resource - (size_t)(end - line->resource));
-    }
     if (rate) snprintf(unit, sizeof unit, "%s%s", meter->unit, meter->kind == TB_METER_GAUGE ? "-second" : "");
     if (rate && per > 1) put_per_unit(meter, rate, per_unit, sizeof per_unit);
     if (per <= 1) per = 0;
@@ -277,7 +280,7 @@ static tb_code usage_line(tb__draft *d, const tb__metered *of, size_t n, parts *
     p->n = 0;
     for (uint32_t i = 0; i < n_parts; i++)
         if (p->price[i]) p->spans[p->n++] = (tb__span){i, p->price[i]->tiers, p->spans[i].units};
-    tb_code code = tb__line_open(d, TB_LINE_METER, 0, of->value, tb__axis_rows(p->spans, p->n));
+    tb_code code = tb__line_open_meter(d, TB_LINE_METER, of, tb__axis_rows(p->spans, p->n));
     for (size_t i = 0; i < n && !code; i++)
         tb__line_evidence(d, &d->in->usage[of[i].at].evidence);
     return code ? code : close(d, meter, of, p);
@@ -297,7 +300,8 @@ static tb_code sampled_line(tb__draft *d, tb_line_kind kind, const tb_meter *met
     p->price[part] = of->price;
     p->spans[0] = span;
     p->n = span.units > 0;
-    code = tb__line_open(d, kind, is_meter ? 0 : d->in->account, of->value, 1 + tb__axis_rows(&span, 1));
+    const size_t rows = 1 + tb__axis_rows(&span, 1);
+    code = is_meter ? tb__line_open_meter(d, kind, of, rows) : tb__line_open(d, kind, d->in->account, NULL, rows);
     if (!code && span.units == 0)
         code = tb__line_row(d, &(tb_bill_tier){.part = part, .shown = span.tiers->tier[0].shown});
     for (size_t i = 0; i < n && !code; i++)

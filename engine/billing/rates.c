@@ -39,14 +39,16 @@ const tb_fee *tb__book_fee(const tb_book *book, const char *id)
     return book->n_fees ? bsearch(id, book->fees, book->n_fees, sizeof *book->fees, compare_fee) : NULL;
 }
 
+static int compare_value(const void *value, const void *rate)
+{
+    return strcmp(value, ((const tb_rate *)rate)->value);
+}
+
 const tb_rate *tb__rate_of(const tb_meter_rate *rate, const char *value)
 {
-    const tb_rate *rest = NULL;
-    for (size_t i = 0; i < rate->n; i++) {
-        if (!rate->by[0] || strcmp(rate->rate[i].value, value) == 0) return &rate->rate[i];
-        if (strcmp(rate->rate[i].value, "*") == 0) rest = &rate->rate[i];
-    }
-    return rest;
+    if (!rate->by[0]) return rate->rate;
+    const tb_rate *own = bsearch(value, rate->rate, rate->n, sizeof *rate->rate, compare_value);
+    return own ? own : bsearch("*", rate->rate, rate->n, sizeof *rate->rate, compare_value);
 }
 
 /* --- units --- */

@@ -48,7 +48,7 @@ void tb_event_reader_free(tb_event_reader *reader)
 
 bool tb_event_line(const char *line, size_t len)
 {
-    return memmem(line, len, "\"shield_zone\"", 13) != NULL;
+    return tb__line_has_key(line, len, "\"shield_zone\"");
 }
 
 /* --- refusing --- */

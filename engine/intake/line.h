@@ -54,6 +54,9 @@ bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len
 bool tb__cache_tells(const char *word, size_t len); /* whether it is neither a number nor a yes or no */
 bool tb__cache_parse(const char *token, size_t len, tb_cache *ret_cache);
 
+/* Whether a line of JSON has this key, at any depth: the word in its quotes, and a colon behind it. */
+bool tb__line_has_key(const char *line, size_t len, const char *quoted);
+
 /* The clock window of every record: true, or the reason. */
 bool tb__time_sane(int64_t time_ms, int64_t now_ms, tb_reject_reason *ret_reason);
 

@@ -16,16 +16,22 @@ typedef struct reader {
     tb_meter_line line;
 } reader;
 
-bool tb_meter_line_is(const char *line, size_t len)
+bool tb__line_has_key(const char *line, size_t len, const char *quoted)
 {
     const char *const end = line + len;
-    for (const char *at = line; (at = memmem(at, (size_t)(end - at), "\"meter\"", 7)) != NULL;) {
-        at += 7;
+    const size_t n = strlen(quoted);
+    for (const char *at = line; (at = memmem(at, (size_t)(end - at), quoted, n)) != NULL;) {
+        at += n;
         while (at < end && (*at == ' ' || *at == '\t'))
             at++;
         if (at < end && *at == ':') return true;
     }
     return false;
+}
+
+bool tb_meter_line_is(const char *line, size_t len)
+{
+    return tb__line_has_key(line, len, "\"meter\"");
 }
 
 /* {"region":"DE"} */

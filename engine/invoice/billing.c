@@ -181,9 +181,9 @@ tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t n, tb_buf *
     return tb_buf_check(out, err);
 }
 
-tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool out_of_funds)
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, tb_zone_state account)
 {
     if (!set) return TB_ZONE_SET_OFF;
     if (limit > 0 && used >= limit) return TB_ZONE_AT_LIMIT;
-    return out_of_funds ? TB_ZONE_UNFUNDED : TB_ZONE_ON;
+    return account;
 }

@@ -46,14 +46,23 @@ static const char *item_id(const tb_bill_line *line)
     return line->item ? line->item->id : "";
 }
 
-/* By kind, id, item, resource and region; 0: the lines are of the same thing. */
+/* Of a fee: when its service begins, and before what is given back what is charged. */
+static int compare_services(const tb_bill_line *a, const tb_bill_line *b)
+{
+    if (a->kind != TB_LINE_FEE || !a->item || !b->item) return 0;
+    if (a->item->from_us != b->item->from_us) return a->item->from_us < b->item->from_us ? -1 : 1;
+    return (a->quantity < 0) - (b->quantity < 0);
+}
+
+/* By kind, id, item, resource, region and service; 0: the lines are of the same thing. */
 static int compare_things(const tb_bill_line *a, const tb_bill_line *b)
 {
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->id != b->id) return a->id < b->id ? -1 : 1;
     int order = strcmp(item_id(a), item_id(b));
     if (!order) order = strcmp(a->resource, b->resource);
-    return order ? order : strcmp(a->region, b->region);
+    if (!order) order = strcmp(a->region, b->region);
+    return order ? order : compare_services(a, b);
 }
 
 /* By thing; of several of one thing, by their place in the bill. */
@@ -166,6 +175,7 @@ static tb_bill_line *add_line(work *w, const tb_bill_line *like)
     line->period_month = w->late->month;
     line->tiers = NULL;
     line->shares = NULL;
+    if (like->kind == TB_LINE_CAP) line->description = NULL; /* the month's own text */
     line->n_tiers = line->n_shares = 0;
     *c = (tb_correction){.kind = like->kind, .since = w->late->since};
     snprintf(c->invoice, sizeof c->invoice, "%s", w->late->invoice);
@@ -181,6 +191,7 @@ static tb_bill_tier *take_tiers(work *w, size_t n)
 static tb_bill_tier reversed(tb_bill_tier tier)
 {
     tier.units = -tier.units;
+    tier.blocks = -tier.blocks;
     tier.amount = negative(tier.amount);
     return tier;
 }
@@ -209,6 +220,7 @@ static tb_code grow_tier(const tb_bill_tier *before, const tb_bill_tier *after, 
     if (!before) return TB_OK;
     ret->from = before->to;
     ret->units = after->units - before->units;
+    ret->blocks = after->blocks - before->blocks;
     return tb_decimal_sub(after->amount, before->amount, &ret->amount, NULL);
 }
 

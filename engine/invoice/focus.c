@@ -17,6 +17,7 @@
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define PROVIDER "tollbook" /* where no seller is declared */
@@ -36,6 +37,13 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
                         "Volume Bandwidth", "GB", 9, true, false},
     [TB_LINE_OVERRIDE] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
                           "Bandwidth", "GB", 9, false, false},
+    [TB_LINE_PERCENTILE] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
+                            "Bandwidth at a percentile", NULL, 0, false, false},
+    [TB_LINE_METER] = {"Usage", "Usage-Based", "Metered Usage", "Other (Networking)", "Usage", NULL, 0, false, false},
+    [TB_LINE_METER_MINIMUM] = {"Adjustment", "Recurring", "Metered Usage", "Other (Networking)", "Minimum", NULL, 0,
+                               false, false},
+    [TB_LINE_FEE] = {"Purchase", "Recurring", "Recurring Fee", "Other (Networking)", "Fee", "Months", 0, false,
+                     true},
     [TB_LINE_OPTIMIZER] = {"Purchase", "Recurring", "Optimizer", "Content Delivery", "Optimizer",
                            "Months", 0, true, true},
     [TB_LINE_BALANCER_FEE] = {"Purchase", "Recurring", "Load Balancer", "Application Networking",
@@ -63,6 +71,30 @@ static const char *unit_name(tb_line_kind kind)
            : strcmp(unit, "second") == 0  ? "Seconds"
            : strcmp(unit, "charge") == 0  ? "Charges"
                                           : "Months";
+}
+
+/* "GB-month" as "GB-Months", "request" as "Requests", "byte" as "B": the specification's form of units. */
+static void put_unit(const char *unit, tb_buf *out)
+{
+    const size_t len = strlen(unit);
+    const char *dash = strrchr(unit, '-');
+    const size_t own = dash ? (size_t)(dash - unit) : len;
+    bool word = own > 0;
+    for (size_t i = 0; i < own; i++)
+        word = word && unit[i] >= 'a' && unit[i] <= 'z';
+    if (strncmp(unit, "byte", own) == 0 && own == 4) {
+        tb_buf_str(out, "B");
+    } else {
+        const char first = word ? (char)(unit[0] - 'a' + 'A') : unit[0];
+        tb_buf_add(out, &first, own > 0);
+        tb_buf_add(out, unit + 1, own ? own - 1 : 0);
+        if (word && !dash) tb_buf_str(out, "s");
+    }
+    if (!dash) return;
+    const char time = dash[1] >= 'a' && dash[1] <= 'z' ? (char)(dash[1] - 'a' + 'A') : dash[1];
+    tb_buf_str(out, "-");
+    tb_buf_add(out, &time, dash[1] != 0);
+    tb_buf_fmt(out, "%ss", dash[1] ? dash + 2 : "");
 }
 
 void tb_focus_csv_head(tb_buf *out)
@@ -100,14 +132,46 @@ typedef struct charge {
     tb_decimal contracted_price, list_price;
 } charge;
 
+/* The item of a line whose prices are for units of a meter. */
+static const tb_bill_item *metered(const charge *c)
+{
+    return c->origin == TB_LINE_METER || c->origin == TB_LINE_PERCENTILE ? c->line->item : NULL;
+}
+
+/* The item of a recurring fee. */
+static const tb_bill_item *fee_of(const charge *c)
+{
+    return c->origin == TB_LINE_FEE ? c->line->item : NULL;
+}
+
+/* Its years have no length in months: they are charged in seconds. */
+static bool is_yearly(const charge *c)
+{
+    return fee_of(c) && strcmp(fee_of(c)->per_unit, "year") == 0;
+}
+
 static tb_code find_quantity(charge *c, tb_error *err)
 {
+    const tb_bill_item *item = metered(c);
+    const int64_t month = fee_of(c) ? tb_month_from_us(fee_of(c)->from_us) : c->month;
     tb_decimal quantity = tb_decimal_from_int(c->quantity);
-    int64_t days = tb_month_first_day(c->month + 1) - tb_month_first_day(c->month);
-    if (!c->shape->monthly)
+    int64_t days = tb_month_first_day(month + 1) - tb_month_first_day(month);
+    if (item && item->per)
+        return tb_decimal_divide(quantity, 1, item->per, TB_PRORATE_SCALE, TB_HALF_UP, &c->quantity_priced, err);
+    if (!c->shape->monthly || is_yearly(c))
         return tb_decimal_shift(quantity, c->shape->places, &c->quantity_priced, err);
     return tb_decimal_divide(quantity, 1, days * 86400, TB_PRORATE_SCALE, TB_HALF_UP,
                              &c->quantity_priced, err);
+}
+
+/* A quantity in a meter's units has 18 digits. */
+static bool is_near(tb_decimal product, tb_decimal amount)
+{
+    const tb_decimal most = {1, 9};
+    tb_decimal apart;
+    if (tb_decimal_sub(product, amount, &apart, NULL)) return false;
+    if (apart.mantissa < 0) apart.mantissa = -apart.mantissa;
+    return tb_decimal_compare(apart, most) < 0;
 }
 
 /* No price is shown where more than units times it is in the amount (a flat part, a package), or
@@ -115,12 +179,14 @@ static tb_code find_quantity(charge *c, tb_error *err)
 static void find_price(charge *c)
 {
     const shape *as = c->shape;
+    const tb_bill_item *item = metered(c);
     tb_decimal product, list, list_price;
-    if (!as->unit || !c->tier) return;
+    if ((!as->unit && !item) || !c->tier || c->tier->by_block || is_yearly(c)) return;
     if (tb_decimal_shift(c->tier->price, -as->places, &c->contracted_price, NULL) ||
         tb_decimal_mul(c->contracted_price, c->quantity_priced, &product, NULL))
         return;
-    if (!as->monthly && c->line->n_shares == 0 && tb_decimal_compare(product, c->contracted) != 0)
+    if (item && item->per ? !is_near(product, c->contracted)
+                          : !as->monthly && c->line->n_shares == 0 && tb_decimal_compare(product, c->contracted) != 0)
         return;
     list_price = as->list ? c->tier->shown : c->contracted_price;
     if (tb_decimal_mul(list_price, c->quantity_priced, &list, NULL)) return;
@@ -145,7 +211,7 @@ static tb_code find_prices(charge *c, tb_error *err)
     if (code) return code;
     c->list = c->contracted;
     find_price(c);
-    if (!c->one_price && c->shape->unit && !c->correction) price_by_lump(c);
+    if (!c->one_price && (c->shape->unit || metered(c)) && !is_yearly(c) && !c->correction) price_by_lump(c);
     return TB_OK;
 }
 
@@ -153,6 +219,12 @@ static const tb_zone_name *zone_of(const charge *c)
 {
     const tb_zone_name *zone = c->zone ? tb_invoice_zone(c->names, c->zone) : NULL;
     return zone && zone->name && *zone->name ? zone : NULL;
+}
+
+/* A meter's line over all resources of the account: the meter's name says it. */
+static bool of_all(const charge *c)
+{
+    return strncmp(c->resource, "meter:", 6) == 0;
 }
 
 static void put_text_of(const charge *c, tb_buf *out)
@@ -163,10 +235,10 @@ static void put_text_of(const charge *c, tb_buf *out)
     tb_buf_str(&words, tb__line_title(c->s, c->index));
     const char *note = tb_line_note(c->s, c->index);
     if (note) tb_buf_fmt(&words, " (%s)", note);
-    tb_buf_str(&words, ", ");
+    if (!of_all(c)) tb_buf_str(&words, ", ");
     if (zone_of(c))
         tb_buf_str(&words, zone_of(c)->name);
-    else
+    else if (!of_all(c))
         tb__add_resource(&words, c->resource);
     if (c->line->region[0]) {
         tb_buf_str(&words, ", ");
@@ -192,8 +264,8 @@ static void put_period(const charge *c, tb_buf *out)
     tb__csv_plain(out, c->correction ? "Correction" : "");
     put_text_of(c, out);
     tb__csv_plain(out, c->correction ? "One-Time" : as->frequency);
-    tb__csv_time(out, tb_month_start_us(c->month + 1));
-    tb__csv_time(out, tb_month_start_us(c->month));
+    tb__csv_time(out, fee_of(c) ? fee_of(c)->to_us : tb_month_start_us(c->month + 1));
+    tb__csv_time(out, fee_of(c) ? fee_of(c)->from_us : tb_month_start_us(c->month));
 }
 
 /* The account's name, or its number where that is not known. */
@@ -244,7 +316,12 @@ static void put_costs(const charge *c, tb_buf *out)
 {
     bool usage = strcmp(c->shape->category, "Usage") == 0;
     put_if(usage, tb_decimal_from_int(c->quantity), out);
-    tb__csv_plain(out, usage ? unit_name(c->origin) : "");
+    if (usage && metered(c) && metered(c)->unit[0]) {
+        tb_buf_str(out, ",");
+        put_unit(metered(c)->unit, out);
+    } else {
+        tb__csv_plain(out, usage ? unit_name(c->origin) : "");
+    }
     tb__csv_decimal(out, c->contracted);
     put_if(c->one_price, c->contracted_price, out);
     tb__csv_money(out, c->billed, c->s->bill->minor_digits);
@@ -254,7 +331,19 @@ static void put_costs(const charge *c, tb_buf *out)
     put_if(c->one_price, c->list_price, out);
     tb__csv_plain(out, "Standard");
     tb__csv_decimal(out, c->quantity_priced);
+    if (metered(c) && !c->lump) {
+        const tb_bill_item *item = metered(c);
+        const bool named = item->per && item->per_unit[0];
+        tb_buf_str(out, ",");
+        if (item->per && !named) {
+            tb__add_i128(out, item->per);
+            tb_buf_str(out, " ");
+        }
+        put_unit(named ? item->per_unit : item->unit[0] ? item->unit : "byte", out);
+        return;
+    }
     tb__csv_plain(out, c->lump           ? "Units"
+                       : is_yearly(c)   ? "Seconds"
                        : c->shape->unit ? c->shape->unit
                                         : unit_name(c->origin));
 }
@@ -273,22 +362,28 @@ static void put_sku(const charge *c, tb_buf *out)
 {
     const char *kind = tb_line_kind_name(c->origin), *region = c->line->region;
     const char *book = book_of(c), *dash = *region ? "-" : "";
-    tb_buf_fmt(out, ",%s%s%s", kind, dash, region);
-    tb__csv_plain(out, c->shape->meter);
+    const char *id = c->line->item && c->line->item->id[0] ? c->line->item->id : NULL;
+    char sku[TB_METER_ID_MAX + TB_METER_VALUE_MAX + 32], text[512];
+    tb_buf price = {.data = text, .cap = sizeof text, .max = sizeof text - 1};
+    snprintf(sku, sizeof sku, "%s%s%s%s%s", kind, id ? "-" : "", id ? id : "", dash, region);
+    tb__csv_text(out, sku);
+    tb__csv_text(out, id ? c->line->item->name : c->shape->meter);
     tb__csv_plain(out, ""); /* SkuPriceDetails */
-    if (*book) tb__csv_text(out, book);
-    tb_buf_fmt(out, "%s%s%s%s", *book ? "/" : ",", kind, dash, region);
-    if (!c->split || !c->one_price || c->lump) return;
-    tb_buf_str(out, "@");
-    tb__add_decimal(out, c->list_price);
+    tb_buf_fmt(&price, "%s%s%s", book, *book ? "/" : "", sku);
+    if (c->split && c->one_price && !c->lump) {
+        tb_buf_str(&price, "@");
+        tb__add_decimal(&price, c->list_price);
+    }
+    text[price.len] = 0;
+    tb__csv_text(out, text);
 }
 
-/* An account is not a resource. The name column is set if the resource has a name. */
+/* An account is not a resource, nor is a meter. The name column is set if the resource has a name. */
 static void put_resource(const charge *c, tb_buf *out)
 {
     const char *colon = strchr(c->resource, ':');
     const int type = colon ? (int)(colon - c->resource) : 0;
-    if (strncmp(c->resource, "account:", 8) == 0) {
+    if (strncmp(c->resource, "account:", 8) == 0 || of_all(c)) {
         tb__csv_plain(out, ",,");
         return;
     }
@@ -305,7 +400,7 @@ static void put_things(const charge *c, tb_buf *out)
     tb__csv_text(out, c->line->region);
     put_resource(c, out);
     tb__csv_plain(out, "Networking");
-    tb__csv_plain(out, c->shape->service);
+    tb__csv_text(out, c->line->item && c->line->item->name[0] ? c->line->item->name : c->shape->service);
     tb__csv_plain(out, c->shape->subcategory);
     put_sku(c, out);
 }
@@ -455,7 +550,7 @@ static tb_code put_line(const tb_statement *s, const tb_invoice_names *names, si
     c.month = c.correction ? line->period_month : s->month;
     memcpy(c.resource, line->resource, sizeof c.resource);
     tb_code code = tb__tiers_one(line, &one, &tier, err);
-    if (!code && c.shape->unit && !one && !c.correction) /* the specification frees corrections */
+    if (!code && (c.shape->unit || metered(&c)) && !one && !c.correction) /* the specification frees corrections */
         code = read_prices(line, &several, &split, err);
     if (code) return code;
     if (one) c.tier = &tier;

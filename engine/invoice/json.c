@@ -105,6 +105,7 @@ static void put_tiers(tb_buf *out, const tb_bill_line *line)
         const tb_bill_tier *tier = &line->tiers[i];
         tb_buf_str(out, i ? ",{" : "{");
         decimal(out, "amount", tier->amount);
+        if (line->item && tier->by_block) units(out, "blocks", tier->blocks);
         units(out, "from", tier->from);
         decimal(out, "list_price", tier->shown);
         number(out, "part", tier->part);
@@ -143,6 +144,16 @@ static void put_correction(tb_buf *out, const tb_correction *c)
     tb_buf_fmt(out, "%" PRIu64 "}", c->since);
 }
 
+/* When the service of a fee is: the coming month, say. */
+static void put_service(tb_buf *out, const tb_bill_item *item)
+{
+    key(out, "service");
+    tb_buf_str(out, "{");
+    moment(out, "end", item->to_us);
+    moment(out, "start", item->from_us);
+    tb_buf_str(out, "}");
+}
+
 /* A member that is left out where it is empty. */
 static void text_if(tb_buf *out, const char *name, const char *value)
 {
@@ -170,8 +181,12 @@ static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction 
     text_if(out, "per_unit", item->per_unit);
     if (corrects) period(out, line->period_month);
     units(out, "quantity", line->quantity);
-    text(out, "region", line->region);
+    if (origin == TB_LINE_METER && !line->region[0])
+        tb_buf_str(out, ",\"region\":\"\"");
+    else
+        text(out, "region", line->region);
     text(out, "resource", line->resource);
+    if (origin == TB_LINE_FEE) put_service(out, item);
     put_shares(out, line, digits);
     put_tiers(out, line);
     text_if(out, "unece", item->unece);

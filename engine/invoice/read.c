@@ -109,8 +109,8 @@ static void read_text(reader *r, uint32_t object, const char *name, char *out, s
     out[0] = 0;
     if (!at || r->doc.nodes[at].type == TB__NULL) return;
     const tb__node *node = &r->doc.nodes[at];
-    if (node->type != TB__STRING || node->len == 0 || node->len >= size) {
-        bad(r, at, "\"%s\" is no text of 1 to %zu bytes.", name, size - 1);
+    if (node->type != TB__STRING || node->len >= size) {
+        bad(r, at, "\"%s\" is no text of at most %zu bytes.", name, size - 1);
         return;
     }
     memcpy(out, node->text, node->len);
@@ -223,14 +223,16 @@ static void read_tiers(reader *r, uint32_t object, tb_bill_line *line)
     uint32_t at;
     tb_bill_tier *tiers = read_list(r, object, "tiers", sizeof *tiers, &line->n_tiers, &at);
     for (size_t i = 0; !r->code && i < line->n_tiers; i++, at = r->doc.nodes[at].next) {
-        only(r, at, "amount from list_price part price to units");
+        only(r, at, "amount ?blocks from list_price part price to units");
         tiers[i] = (tb_bill_tier){.part = (uint32_t)read_number(r, at, "part"),
                                   .from = read_units(r, at, "from"),
                                   .to = read_units(r, at, "to"),
                                   .units = read_units(r, at, "units"),
                                   .price = read_decimal(r, at, "price"),
                                   .shown = read_decimal(r, at, "list_price"),
-                                  .amount = read_decimal(r, at, "amount")};
+                                  .amount = read_decimal(r, at, "amount"),
+                                  .by_block = find_member(r, at, "blocks") != 0};
+        if (tiers[i].by_block) tiers[i].blocks = read_units(r, at, "blocks");
     }
     line->tiers = tiers;
 }
@@ -291,8 +293,9 @@ static void read_item(reader *r, uint32_t at, tb_line_kind origin, tb_bill_line 
 {
     const char *description = read_string(r, at, "description"), *unit = read_string(r, at, "unit");
     const bool has = tb__has_item(origin), fee = find_member(r, at, "fee") != 0;
-    if ((origin == TB_LINE_CHARGE && !description) || (description && !has && origin != TB_LINE_CHARGE))
-        bad(r, at, "a one-off charge, a meter and a fee, and they alone, have a description.");
+    const bool own = origin == TB_LINE_CHARGE || line->kind == TB_LINE_CAP;
+    if ((own && !description) || (description && !has && !own))
+        bad(r, at, "a one-off charge, a cap, a meter and a fee, and they alone, have a description.");
     if (has != (fee || find_member(r, at, "meter")) || fee != (origin == TB_LINE_FEE))
         bad(r, at, "lines of meters and fees, and they alone, name them.");
     if (!has && origin != TB_LINE_PERCENTILE) {
@@ -313,6 +316,12 @@ static void read_item(reader *r, uint32_t at, tb_line_kind origin, tb_bill_line 
                            .unece = read_string(r, at, "unece")};
     if (!item->ledger_code) item->ledger_code = "";
     if (!item->unece) item->unece = "";
+    if (fee) {
+        const uint32_t service = need(r, at, "service", TB__OBJECT);
+        if (service) only(r, service, "end start");
+        if (service) item->from_us = read_time(r, service, "start");
+        if (service) item->to_us = read_time(r, service, "end");
+    }
     line->item = item;
 }
 
@@ -320,7 +329,7 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
 {
     only(r, at,
          "amount ?corrects ?description evidence exact ?fee kind ?ledger_code line ?meter ?per ?per_unit ?period "
-         "quantity region resource ?shares tiers ?unece unit");
+         "quantity region resource ?service ?shares tiers ?unece unit");
     if (r->code) return;
     line->period_month = month;
     line->number = (uint32_t)read_number(r, at, "line");
@@ -359,8 +368,7 @@ static void read_unpriced(reader *r, tb_bill *bill)
         tb_unpriced *u = &bill->unpriced[i];
         only(r, at, "quantity reason resource unit what");
         u->quantity = read_units(r, at, "quantity");
-        u->unit = read_string(r, at, "unit");
-        if (!u->unit) bad(r, at, "its unit is missing.");
+        read_text(r, at, "unit", u->unit, sizeof u->unit);
         read_text(r, at, "reason", u->reason, sizeof u->reason);
         read_text(r, at, "resource", u->resource, sizeof u->resource);
         read_text(r, at, "what", u->what, sizeof u->what);

@@ -142,6 +142,15 @@ bool tb__is_lump(tb_line_kind kind)
            kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_CAP;
 }
 
+/* The seconds of a part are more than the months of a period. */
+bool tb__is_period(const tb_statement *statement, size_t line)
+{
+    const tb_bill_line *of = &statement->bill->lines[line];
+    if (tb__line_origin(statement, line) != TB_LINE_COMMIT || of->n_tiers == 0) return false;
+    const tb_i128 units = of->tiers[0].units;
+    return units != 0 && units >= -12 && units <= 12;
+}
+
 bool tb__has_item(tb_line_kind kind)
 {
     return kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_FEE;
@@ -156,6 +165,7 @@ const char *tb__line_unit(const tb_statement *statement, size_t line)
 const char *tb__line_title(const tb_statement *statement, size_t line)
 {
     const tb_bill_line *of = &statement->bill->lines[line];
+    if (tb__is_period(statement, line)) return "Commitment of a period, shortfall";
     if (of->description) return of->description;
     return of->item && of->item->name[0] ? of->item->name : tb_line_kind_title(tb__line_origin(statement, line));
 }
@@ -166,23 +176,27 @@ static const char *const notes[TB_LINE_KIND_COUNT] = {
     [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
     [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
     [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
+    [TB_LINE_CAP] = "what usage of hours that begin after the cap's alert added, at most what is above the cap",
 };
 
 const char *tb_line_note(const tb_statement *statement, size_t line)
 {
+    if (tb__is_period(statement, line))
+        return "what usage of the period's months, less their discounts, lacks of its commit";
     return notes[tb__line_origin(statement, line)];
 }
 
-/* "load_balancer:7" -> "load balancer 7" */
+/* "load_balancer:7" -> "load balancer 7"; a resource's own name stays as it is. */
 void tb__add_resource(tb_buf *out, const char *resource)
 {
+    const char *colon = strchr(resource, ':');
     for (; *resource; resource++)
-        tb_buf_add(out, *resource == ':' || *resource == '_' ? " " : resource, 1);
+        tb_buf_add(out, colon && resource <= colon && (*resource == ':' || *resource == '_') ? " " : resource, 1);
 }
 
 static bool continues(const tb_bill_tier *before, const tb_bill_tier *next)
 {
-    return next->from == before->to && tb_decimal_compare(next->price, before->price) == 0 &&
+    return next->from == before->to && (next->by_block == before->by_block || !tb_decimal_sign(next->price)) && tb_decimal_compare(next->price, before->price) == 0 &&
            tb_decimal_compare(next->shown, before->shown) == 0;
 }
 
@@ -195,6 +209,7 @@ tb_code tb__tiers_join(const tb_bill_line *line, size_t *i, tb_bill_tier *ret, t
         joined.to = next->to;
         if (__builtin_add_overflow(joined.units, next->units, &joined.units))
             return tb_fail(err, TB_E_OVERFLOW, line->resource, "The units of its tiers overflow.");
+        joined.blocks += next->blocks;
         joined.part = next->part;
         code = tb_decimal_add(joined.amount, next->amount, &joined.amount, err);
     }

@@ -40,6 +40,8 @@ TB_MUST_USE tb_code tb__exchange_tax(const tb_statement *statement, tb_decimal r
 /* Of the kinds that are an amount, without a quantity or a price of one: discount, commit, minimum, minimum of a meter,
  * cap. */
 bool tb__is_lump(tb_line_kind kind);
+/* Whether the line, or the one that it corrects, is a commit whose rows name months: see tb_bill_tier. */
+bool tb__is_period(const tb_statement *statement, size_t line);
 
 /* What the line is for, in words: "Bandwidth", a meter's or a fee's name, a charge's description. */
 const char *tb__line_title(const tb_statement *statement, size_t line);

@@ -257,6 +257,9 @@ static void settle_all(settling *s, const tb_ledger_entry *entries, size_t n)
         s->papers[i].remaining = s->papers[i].total;
         s->papers[i].promised = s->papers[i].covered;
         take_from(s, &s->papers[i].remaining, s->papers[i].drawn);
+        if (tb_decimal_sign(s->papers[i].remaining) >= 0) continue;
+        take_from(s, &s->pool, s->papers[i].remaining); /* it gives back fees: money for other invoices */
+        s->papers[i].remaining = TB_DECIMAL_ZERO;
     }
     take_notes(s);
     for (size_t i = 0; i < n; i++)

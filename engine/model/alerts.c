@@ -25,6 +25,7 @@ static const struct {
                           "an amount from -10^18 to 10^18 with at most 6 digits after the point"},
     [TB_ALERT_ANOMALY] = {"anomaly", "above", 3, false, true,
                           "a number over 1, at most 10^18, with at most 3 digits after the point"},
+    [TB_ALERT_CAP] = {.name = "cap", .limit = "at"}, /* declared by the contract alone */
 };
 
 const char *tb_alert_kind_name(tb_alert_kind kind)
@@ -74,7 +75,7 @@ static bool read_kind(const reading *r)
 {
     const uint32_t at = tb__declared_member(r->doc, r->object, "kind");
     const tb__node *node = &r->doc->nodes[at];
-    for (int k = 0; at && node->type == TB__STRING && k < TB_ALERT_KIND_COUNT; k++)
+    for (int k = 0; at && node->type == TB__STRING && k < TB_ALERT_CAP; k++)
         if (tb__node_is(node, kinds[k].name, strlen(kinds[k].name))) {
             r->rule->kind = (tb_alert_kind)k;
             return true;

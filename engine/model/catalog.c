@@ -294,6 +294,15 @@ static tb_code check_alerts(parser *p, uint32_t value, void *to)
     return tb__declared_alerts(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
 }
 
+static tb_code check_fees(parser *p, uint32_t value, void *to)
+{
+    (void)to;
+    tb__declared_fee ignored[TB_FEES_MAX];
+    tb__fault fault = {.path = ""};
+    size_t n;
+    return tb__declared_fees(&p->doc, value, ignored, &n, &fault) ? TB_OK : refuse_fault(p, &fault);
+}
+
 static tb_code check_labels(parser *p, uint32_t value, void *to)
 {
     (void)to;
@@ -523,6 +532,7 @@ static const key_rule account_rules[] = {
     {"terms_days", false, check_terms, 0},
     {"alerts", false, check_alerts, 0},
     {"labels", false, check_labels, 0},
+    {"fees", false, check_fees, 0},
 };
 
 static const key_rule region_rules[] = {
@@ -547,6 +557,7 @@ static const key_rule zone_rules[] = {
     {"settings", false, set_settings, offsetof(tb_catalog_zone, settings)},
     {"hostnames", false, check_hostnames, 0},
     {"labels", false, check_labels, 0},
+    {"fees", false, check_fees, 0},
 };
 
 static const key_rule balancer_rules[] = {
@@ -555,6 +566,7 @@ static const key_rule balancer_rules[] = {
     {"created", false, set_time, offsetof(tb_catalog_balancer, created_us)},
     {"deleted", false, set_time_or_null, offsetof(tb_catalog_balancer, deleted_us)},
     {"zones", true, set_zones, 0},
+    {"fees", false, check_fees, 0},
 };
 
 static const key_rule shield_rules[] = {

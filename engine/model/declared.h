@@ -8,6 +8,7 @@
 #define TOLLBOOK_MODEL_DECLARED_H
 
 #include "model/document.h"
+#include "tollbook/meter.h"
 #include "tollbook/catalog.h"
 
 typedef struct tb__fault {
@@ -67,6 +68,14 @@ bool tb__declared_tax(const tb__document *doc, uint32_t value, tb__tax ret[TB__T
  * decimal at, as a price book's are. */
 bool tb__declared_contract(const tb__document *doc, uint32_t value, tb_contract *ret,
                            tb__fault *fault);
+
+/* `fees` of an account, a pull zone or a load balancer: [id, {"fee": id, "quantity": n}], each id once. */
+typedef struct tb__declared_fee {
+    const tb__node *id;
+    int64_t quantity;
+} tb__declared_fee;
+bool tb__declared_fees(const tb__document *doc, uint32_t value, tb__declared_fee ret[TB_FEES_MAX], size_t *ret_n,
+                       tb__fault *fault);
 
 /* What of a zone's `settings` is billed by. */
 typedef struct tb__declared_zone {

@@ -70,10 +70,10 @@ static void put_document(tb__maker *m)
     put_ledger(m);
 }
 
-static const char *units_text(tb__maker *m, tb_i128 units, tb_line_kind kind)
+static const char *units_text(tb__maker *m, tb_i128 units, size_t i)
 {
     tb__add_i128(&m->out, units);
-    tb_buf_fmt(&m->out, " %s%s", tb_line_kind_unit(kind), units == 1 ? "" : "s");
+    tb_buf_fmt(&m->out, " %s%s", tb__line_unit(m->s, i), units == 1 ? "" : "s");
     return tb__maker_text(m);
 }
 
@@ -98,8 +98,10 @@ static const char *evidence_text(tb__maker *m, const tb_evidence *e)
     return tb__maker_text(m);
 }
 
-static void put_tier(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier, bool last)
+static void put_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last)
 {
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const tb_bill_item *item = m->s->bill->lines[i].item;
     tb__row made = {.kind = last ? TB__LAST : TB__PART};
     if (kind == TB_LINE_DISCOUNT) { /* minor units, and a percentage of them */
         tb__add_decimal(&m->out, (tb_decimal){tier->to, m->s->bill->minor_digits});
@@ -114,10 +116,18 @@ static void put_tier(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier, 
     tb__add_i128(&m->out, tier->from);
     tb_buf_str(&m->out, " \u2026 ");
     tb__add_i128(&m->out, tier->to);
+    if (item && tier->by_block) {
+        tb_buf_str(&m->out, ", ");
+        tb__add_i128(&m->out, tier->blocks);
+    }
     tb_buf_str(&m->out, " \u00d7 ");
     tb__add_decimal(&m->out, tier->price);
+    if (item && item->per && !tier->by_block) {
+        tb_buf_str(&m->out, " / ");
+        tb__add_i128(&m->out, item->per);
+    }
     made.cell[WHAT] = tb__maker_text(m);
-    made.cell[UNITS] = units_text(m, tier->units, kind);
+    made.cell[UNITS] = units_text(m, tier->units, i);
     made.cell[EXACT] = decimal_text(m, tier->amount);
     *tb__maker_row(m, made.kind) = made;
 }
@@ -133,12 +143,12 @@ static void put_audited(tb__maker *m, size_t i)
                line->region);
     made.cell[WHAT] = tb__maker_text(m);
     made.note = evidence_text(m, &line->evidence);
-    made.cell[UNITS] = units_text(m, line->quantity, kind);
+    made.cell[UNITS] = units_text(m, line->quantity, i);
     made.cell[EXACT] = decimal_text(m, line->exact);
     made.cell[ROUNDED] = decimal_text(m, line->amount);
     *tb__maker_row(m, made.kind) = made;
     for (size_t t = 0; t < line->n_tiers; t++)
-        put_tier(m, kind, &line->tiers[t], t + 1 == line->n_tiers);
+        put_tier(m, i, &line->tiers[t], t + 1 == line->n_tiers);
 }
 
 void tb__make_auditor(tb__maker *m)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tollbook/calendar.h"
+
 #include "invoice/prices.h"
 #include "invoice/text.h"
 
@@ -18,6 +20,7 @@ typedef enum group {
     GROUP_ZONE,
     GROUP_VOLUME,
     GROUP_BALANCER,
+    GROUP_METERS,
     GROUP_ACCOUNT,
     GROUP_CORRECTION
 } group;
@@ -29,12 +32,15 @@ typedef struct place {
     size_t line;
 } place;
 
-static group group_of(tb_line_kind kind)
+/* A fee is of its owner, as its resource says. */
+static group group_of(tb_line_kind kind, const tb_bill_line *line)
 {
-    const char *owner = tb_line_kind_owner(kind);
+    const char *owner = kind == TB_LINE_FEE ? line->resource : tb_line_kind_owner(kind);
     if (kind == TB_LINE_VOLUME) return GROUP_VOLUME;
+    if (kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM) return GROUP_METERS;
     if (kind == TB_LINE_CORRECTION) return GROUP_ACCOUNT;
-    return strcmp(owner, "zone") == 0 ? GROUP_ZONE : strcmp(owner, "load_balancer") == 0 ? GROUP_BALANCER : GROUP_ACCOUNT;
+    if (strncmp(owner, "zone", 4) == 0) return GROUP_ZONE;
+    return strncmp(owner, "load_balancer", 13) == 0 ? GROUP_BALANCER : GROUP_ACCOUNT;
 }
 
 static place place_of(const tb_statement *s, size_t i)
@@ -43,8 +49,8 @@ static place place_of(const tb_statement *s, size_t i)
     const tb_correction *c = tb__correction_of(s, i);
     if (line->kind == TB_LINE_CORRECTION)
         return (place){GROUP_CORRECTION, line->period_month, c ? c->invoice : "", i};
-    const group of = group_of(line->kind);
-    return (place){of, of == GROUP_ACCOUNT ? 0 : line->id, "", i};
+    const group of = group_of(line->kind, line);
+    return (place){of, of == GROUP_ACCOUNT || of == GROUP_METERS ? 0 : line->id, "", i};
 }
 
 static int by_place(const void *a, const void *b)
@@ -68,9 +74,13 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
     [TB_LINE_BANDWIDTH] = TB__WORD_KIND_BANDWIDTH,
     [TB_LINE_VOLUME] = TB__WORD_KIND_VOLUME,
     [TB_LINE_OVERRIDE] = TB__WORD_KIND_OVERRIDE,
+    [TB_LINE_PERCENTILE] = TB__WORD_KIND_PERCENTILE,
     [TB_LINE_OPTIMIZER] = TB__WORD_KIND_OPTIMIZER,
     [TB_LINE_BALANCER_FEE] = TB__WORD_KIND_BALANCER_FEE,
     [TB_LINE_BALANCER_REQUESTS] = TB__WORD_KIND_BALANCER_REQUESTS,
+    [TB_LINE_METER] = TB__WORD_KIND_METER,
+    [TB_LINE_METER_MINIMUM] = TB__WORD_KIND_METER_MINIMUM,
+    [TB_LINE_FEE] = TB__WORD_KIND_FEE,
     [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
     [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
     [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
@@ -86,15 +96,42 @@ static const tb__word region_words[TB_BILLING_REGION_COUNT] = {
 
 const char *tb__line_words(tb__maker *m, size_t i)
 {
+    const tb_bill_item *item = m->s->bill->lines[i].item;
     const char *region = m->s->bill->lines[i].region;
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const bool named = item && item->name[0];
     tb_billing_region known;
-    tb__add_word(&m->out, m->language, kind_words[tb__line_origin(m->s, i)]);
+    if (named) tb_buf_str(&m->out, item->name);
+    if (named && kind == TB_LINE_METER_MINIMUM) tb_buf_str(&m->out, ", ");
+    if (!named || kind == TB_LINE_METER_MINIMUM)
+        tb__add_word(&m->out, m->language, tb__is_period(m->s, i) ? TB__WORD_KIND_PERIOD : kind_words[kind]);
     if (*region) {
         tb_buf_str(&m->out, ", ");
-        if (tb_billing_region_parse(region, &known))
+        if (!item && tb_billing_region_parse(region, &known))
             tb__add_word(&m->out, m->language, region_words[known]);
         else
             tb_buf_str(&m->out, region);
+    }
+    return tb__maker_text(m);
+}
+
+int64_t tb__line_month(const tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    if (tb__line_origin(m->s, i) != TB_LINE_FEE || !line->item) return line->period_month;
+    return strcmp(line->item->per_unit, "year") == 0 ? INT64_MIN : tb_month_from_us(line->item->from_us);
+}
+
+/* When a fee's service is: "May 2026", "16 May 2026 – 31 May 2026". */
+static const char *service_text(tb__maker *m, const tb_bill_item *item)
+{
+    const int64_t month = tb_month_from_us(item->from_us);
+    if (item->from_us == tb_month_start_us(month) && item->to_us == tb_month_start_us(month + 1)) {
+        tb__add_month(&m->out, m->language, month);
+    } else {
+        tb__add_day(&m->out, m->language, tb_day_from_us(item->from_us));
+        tb_buf_str(&m->out, " \u2013 ");
+        tb__add_day(&m->out, m->language, tb_day_from_us(item->to_us - 1));
     }
     return tb__maker_text(m);
 }
@@ -133,6 +170,7 @@ static void put_group(tb__maker *m, const place *at)
     case GROUP_ZONE: name_zone(m, &made, at->id); break;
     case GROUP_VOLUME: made.cell[WHAT] = tb__maker_word(m, TB__WORD_ALL_ZONES); break;
     case GROUP_BALANCER: made.cell[WHAT] = with_id(m, TB__WORD_BALANCER, at->id); break;
+    case GROUP_METERS: made.cell[WHAT] = tb__maker_word(m, TB__WORD_KIND_METER); break;
     case GROUP_ACCOUNT: made.cell[WHAT] = tb__maker_word(m, TB__WORD_WHOLE_ACCOUNT); break;
     case GROUP_CORRECTION: name_correction(m, &made, at); break;
     }
@@ -144,17 +182,33 @@ static void put_group(tb__maker *m, const place *at)
 /* Tiers of blocks have the price of a block, as written in the book. */
 static bool by_block(tb_line_kind kind, const tb_bill_tier *tier)
 {
+    if (tier->by_block) return tb_decimal_sign(tier->price) != 0;
     return (kind == TB_LINE_VOLUME || kind == TB_LINE_BALANCER_REQUESTS) &&
            tb_decimal_sign(tier->price) && tb_decimal_compare(tier->price, tier->shown) == 0;
 }
 
-static const char *price_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
+/* Of a line of a meter, or of bandwidth at a percentile. */
+static const tb_bill_item *meter_item(tb__maker *m, size_t i)
 {
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    return kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE ? m->s->bill->lines[i].item : NULL;
+}
+
+static const char *price_text(tb__maker *m, size_t i, const tb_bill_tier *tier)
+{
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const tb_bill_item *item = meter_item(m, i);
     if (tb_decimal_sign(tier->price) == 0) return tb__maker_word(m, TB__WORD_INCLUDED);
     if (by_block(kind, tier)) {
         tb__add_figure(&m->out, m->language, tier->price);
         tb_buf_fmt(&m->out, " %s ", m->s->currency);
         tb__add_word(&m->out, m->language, TB__WORD_PER_BLOCK);
+    } else if (tb__line_month(m, i) == INT64_MIN) {
+        tb__add_figure(&m->out, m->language, tier->price);
+        tb_buf_fmt(&m->out, " %s ", m->s->currency);
+        tb__add_word(&m->out, m->language, TB__WORD_PER_YEAR);
+    } else if (item) {
+        tb__add_item_price(&m->out, m->language, item, tier->price, m->s->currency);
     } else {
         tb__maker_keep(
             m, tb__add_price(&m->out, m->language, kind, tier->price, m->s->currency, m->err));
@@ -178,21 +232,27 @@ static const char *list_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier
 
 static const char *quantity_text(tb__maker *m, size_t i, tb_i128 units)
 {
-    tb__maker_keep(m, tb__add_quantity(&m->out, m->language, tb__line_origin(m->s, i), units,
-                                       m->s->bill->lines[i].period_month, m->err));
+    const tb_bill_item *item = meter_item(m, i);
+    tb__maker_keep(m, item ? tb__add_item_quantity(&m->out, m->language, item, units, m->err)
+                           : tb__add_quantity(&m->out, m->language, tb__line_origin(m->s, i), units,
+                                              tb__line_month(m, i), m->err));
     return tb__maker_text(m);
 }
 
 /* --- rows of a line's prices --- */
 
 /* "first 500 TB", "500 TB to 1,000 TB", "over 1,000 TB" */
-static const char *range_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier, bool last)
+static const char *position_text(tb__maker *m, size_t i, tb_i128 at)
 {
-    const char *with[2];
-    tb__maker_keep(m, tb__add_position(&m->out, m->language, kind, tier->from, m->err));
-    with[0] = tb__maker_text(m);
-    tb__maker_keep(m, tb__add_position(&m->out, m->language, kind, tier->to, m->err));
-    with[1] = tb__maker_text(m);
+    const tb_bill_item *item = meter_item(m, i);
+    tb__maker_keep(m, item ? tb__add_item_position(&m->out, m->language, item, at, m->err)
+                           : tb__add_position(&m->out, m->language, tb__line_origin(m->s, i), at, m->err));
+    return tb__maker_text(m);
+}
+
+static const char *range_text(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last)
+{
+    const char *with[2] = {position_text(m, i, tier->from), position_text(m, i, tier->to)};
     if (tier->from == 0) return tb__maker_filled(m, TB__WORD_FIRST, with[1]);
     if (last) return tb__maker_filled(m, TB__WORD_OVER, with[0]);
     tb__add_filled(&m->out, m->language, TB__WORD_BETWEEN, with);
@@ -237,13 +297,19 @@ static const char *tier_amount(tb__maker *m, const tb_bill_tier *tier, const tb_
 }
 
 /* "plus 3.333 USD flat": a tier's amount in addition to its units; NULL: none, or its price is of blocks or months. */
-static const char *flat_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier *tier)
+static const char *flat_text(tb__maker *m, size_t i, const tb_bill_tier *tier)
 {
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const tb_bill_item *item = meter_item(m, i);
+    const tb_i128 per = item && item->per ? item->per : 1;
     tb_decimal flat;
-    if (by_block(kind, tier) || strcmp(tb_line_kind_unit(kind), "second") == 0 ||
-        tb_decimal_mul(tier->price, tb_decimal_from_int(tier->units), &flat, NULL) ||
-        tb_decimal_sub(tier->amount, flat, &flat, NULL) || tb_decimal_sign(flat) == 0)
-        return NULL;
+    if (by_block(kind, tier) || strcmp(tb_line_kind_unit(kind), "second") == 0) return NULL;
+    /* A fraction has 18 digits, a flat at most 15. */
+    tb_code code = per == 1 ? tb_decimal_mul(tier->price, tb_decimal_from_int(tier->units), &flat, NULL)
+                            : tb_decimal_divide(tier->price, tier->units, per, TB_PRORATE_SCALE, TB_HALF_UP, &flat, NULL);
+    if (!code) code = tb_decimal_sub(tier->amount, flat, &flat, NULL);
+    if (!code && per > 1) code = tb_decimal_round(flat, TB_PRICE_SCALE_MAX, TB_HALF_UP, &flat, NULL);
+    if (code || tb_decimal_sign(flat) == 0) return NULL;
     tb__add_figure(&m->out, m->language, flat);
     tb_buf_fmt(&m->out, " %s", m->s->currency);
     const char *money = tb__maker_text(m);
@@ -264,7 +330,6 @@ static tb_code share_tiers(tb__maker *m, const tb_bill_line *line, tb__prices *p
 static void put_tiers(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
-    const tb_line_kind kind = tb__line_origin(m->s, i);
     allotment allotted = {0, TB_DECIMAL_ZERO};
     tb__prices prices;
     bool shared = false;
@@ -277,10 +342,10 @@ static void put_tiers(tb__maker *m, size_t i)
         if (code) return;
         const bool last = t == line->n_tiers;
         if (last && line->n_shares == 0) made.kind = TB__LAST;
-        made.cell[WHAT] = range_text(m, kind, &tier, last);
-        made.note = flat_text(m, kind, &tier);
+        made.cell[WHAT] = range_text(m, i, &tier, last);
+        made.note = flat_text(m, i, &tier);
         made.cell[QUANTITY] = quantity_text(m, i, tier.units);
-        made.cell[PRICE] = price_text(m, kind, &tier);
+        made.cell[PRICE] = price_text(m, i, &tier);
         made.cell[AMOUNT] =
             shared ? tb__maker_amount(m, prices.billed[at])
                    : tier_amount(m, &tier, at == allotted.largest ? &allotted.rest : NULL);
@@ -302,12 +367,33 @@ static void put_shares(tb__maker *m, size_t i)
 
 /* --- lines --- */
 
+/* "script script-9"; NULL: all of the account's resources. */
+static const char *meter_owner_text(tb__maker *m, const tb_bill_line *line)
+{
+    if (strncmp(line->resource, "meter:", 6) == 0) return NULL;
+    tb__add_resource(&m->out, line->resource);
+    return tb__maker_text(m);
+}
+
+/* The interval of a percentile. */
+static const char *interval_text(tb__maker *m, const tb_bill_line *line)
+{
+    const char *with[2];
+    tb__add_time(&m->out, line->evidence.from_us);
+    with[0] = tb__maker_text(m);
+    tb__add_time(&m->out, line->evidence.to_us);
+    with[1] = tb__maker_text(m);
+    tb__add_filled(&m->out, m->language, TB__WORD_INTERVAL, with);
+    return tb__maker_text(m);
+}
+
 /* The owner of the line, if its group does not name it. */
 static const char *owner_text(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
-    const group of = group_of(tb__line_origin(m->s, i));
+    const group of = group_of(tb__line_origin(m->s, i), line);
     const char *name = of == GROUP_ZONE ? zone_name(m, line->id) : NULL;
+    if (of == GROUP_METERS) return meter_owner_text(m, line);
     if (line->kind != TB_LINE_CORRECTION || of == GROUP_ACCOUNT || of == GROUP_VOLUME) return NULL;
     if (of == GROUP_BALANCER) return with_id(m, TB__WORD_BALANCER, line->id);
     if (!name) return with_id(m, TB__WORD_ZONE_ALONE, line->id);
@@ -339,10 +425,29 @@ static const char *commit_text(tb__maker *m, const tb_bill_line *line)
     return tb__maker_text(m);
 }
 
-/* What a line without a price says instead; a correction's rows are of two of them. */
-static const char *lump_text(tb__maker *m, const tb_bill_line *line)
+/* "3,000.00 agreed for 2026-10 to 2026-12, less 2,812.30 for usage" */
+static const char *period_text(tb__maker *m, const tb_bill_line *line)
 {
+    char month[2][8];
+    tb_decimal used = {0, line->tiers[0].amount.scale};
+    for (size_t i = 1; i < line->n_tiers; i++)
+        if (tb_decimal_sub(used, line->tiers[i].amount, &used, NULL)) return NULL;
+    tb_month_format((int64_t)line->tiers[0].from, month[0]);
+    tb_month_format((int64_t)line->tiers[0].to - 1, month[1]);
+    const char *with[4] = {NULL, month[0], month[1], NULL};
+    with[0] = tb__maker_amount(m, line->tiers[0].amount);
+    with[3] = tb__maker_amount(m, used);
+    tb__add_filled(&m->out, m->language, TB__WORD_PERIOD_NOTE, with);
+    return tb__maker_text(m);
+}
+
+/* What a line without a price says instead; a correction's rows are of two of them. */
+static const char *lump_text(tb__maker *m, size_t i)
+{
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    if (line->kind == TB_LINE_COMMIT && tb__is_period(m->s, i)) return period_text(m, line);
     switch (line->kind) {
+    case TB_LINE_CAP: return line->description;
     case TB_LINE_DISCOUNT: return line->n_tiers == 1 ? discount_text(m, line) : NULL;
     case TB_LINE_COMMIT: return line->n_tiers > 1 ? commit_text(m, line) : NULL;
     default: return NULL;
@@ -351,10 +456,13 @@ static const char *lump_text(tb__maker *m, const tb_bill_line *line)
 
 static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
 {
-    const char *lump = lump_text(m, &m->s->bill->lines[i]);
+    const char *lump = lump_text(m, i);
     if (lump) return lump;
     const char *owner = owner_text(m, i);
-    const char *list = one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
+    const tb_bill_line *line = &m->s->bill->lines[i];
+    const bool rate = line->item && strcmp(line->item->per_unit, "Mbps") == 0 && line->evidence.hash[0];
+    const bool fee = tb__line_origin(m->s, i) == TB_LINE_FEE && line->item;
+    const char *list = rate ? interval_text(m, line) : fee ? service_text(m, line->item) : one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
     if (tb__line_origin(m->s, i) == TB_LINE_MINIMUM)
         return tb__maker_word(m, TB__WORD_MINIMUM_NOTE);
     if (!owner || !list) return owner ? owner : list;
@@ -378,7 +486,7 @@ static void put_detail(tb__maker *m, size_t i)
     made.cell[WHAT] = line->description ? tb__maker_copy(m, line->description) : tb__line_words(m, i);
     made.note = note_text(m, i, one && !lump ? &tier : NULL);
     if (!lump) made.cell[QUANTITY] = quantity_text(m, i, line->quantity);
-    if (one && !lump) made.cell[PRICE] = price_text(m, kind, &tier);
+    if (one && !lump) made.cell[PRICE] = price_text(m, i, &tier);
     made.cell[AMOUNT] = tb__maker_amount(m, line->amount);
     *tb__maker_row(m, made.kind) = made;
     if (tiers) put_tiers(m, i);

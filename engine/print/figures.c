@@ -201,13 +201,14 @@ static tb_code add_duration(tb_buf *out, tb__language language, tb_i128 seconds,
     return code;
 }
 
-/* "17 days of 31" */
+/* "17 days of 31"; of a year, month INT64_MIN, "17 days" */
 static tb_code add_days_of(tb_buf *out, tb__language language, tb_i128 seconds, int64_t month,
                            tb_error *err)
 {
-    const int64_t days = tb_month_first_day(month + 1) - tb_month_first_day(month);
+    const bool yearly = month == INT64_MIN;
+    const int64_t days = yearly ? 0 : tb_month_first_day(month + 1) - tb_month_first_day(month);
     bool one = false;
-    if (clock_unit_of(seconds)->seconds != 86400) return add_duration(out, language, seconds, err);
+    if (yearly || clock_unit_of(seconds)->seconds != 86400) return add_duration(out, language, seconds, err);
     tb_code code = add_ratio(out, language, seconds, 86400, &one, err);
     tb_buf_str(out, " ");
     tb__add_word(out, language, one ? TB__WORD_DAY_OF : TB__WORD_DAYS_OF);
@@ -260,4 +261,92 @@ tb_code tb__add_price(tb_buf *out, tb__language language, tb_line_kind kind, tb_
                  : places == 6 ? TB__WORD_PER_MILLION
                                : TB__WORD_PER_MONTH);
     return TB_OK;
+}
+
+/* --- meters --- */
+
+/* "GB-month", "GB-months", "GB-Monate", "requests": the time at a unit's end is a word of the language. Words of small
+ * letters have an English plural; GB and Mbps have none. */
+static void add_unit(tb_buf *out, tb__language language, const char *unit, bool one)
+{
+    static const struct {
+        const char *time;
+        tb__word one, many;
+    } times[] = {{"-month", TB__WORD_MONTH, TB__WORD_MONTHS},
+                 {"-hour", TB__WORD_HOUR, TB__WORD_HOURS},
+                 {"-second", TB__WORD_SECOND, TB__WORD_SECONDS}};
+    const size_t len = strlen(unit);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const size_t end = strlen(times[i].time);
+        if (len <= end || strcmp(unit + len - end, times[i].time) != 0) continue;
+        tb_buf_add(out, unit, len - end + 1);
+        tb__add_word(out, language, one ? times[i].one : times[i].many);
+        return;
+    }
+    tb_buf_str(out, unit);
+    for (size_t i = 0; i < len; i++)
+        if (unit[i] < 'a' || unit[i] > 'z') return;
+    if (!one && language == TB__ENGLISH) tb_buf_str(out, "s");
+}
+
+static bool in_units_of_price(const tb_bill_item *item)
+{
+    return item->per && item->per_unit[0];
+}
+
+/* units / per, in as many digits. */
+static tb_code add_of_price(tb_buf *out, tb__language language, const tb_bill_item *item, tb_i128 units, int digits,
+                            tb_error *err)
+{
+    tb_decimal value;
+    tb_code code = tb_decimal_divide(tb_decimal_from_int(units), 1, item->per, digits, TB_HALF_UP, &value, err);
+    if (code) return code;
+    value = tb_decimal_normal(value);
+    tb__add_figure(out, language, value);
+    tb_buf_str(out, " ");
+    add_unit(out, language, item->per_unit, value.scale == 0 && absolute(value.mantissa) == 1);
+    return TB_OK;
+}
+
+static tb_code add_own_units(tb_buf *out, tb__language language, const tb_bill_item *item, tb_i128 units, add_scaled *add,
+                             tb_error *err)
+{
+    if (strcmp(item->unit, "byte") == 0 || !item->unit[0]) return add_bytes(out, language, units, add, err);
+    if (strcmp(item->unit, "request") == 0) return add_requests(out, language, units, add, err);
+    add_count(out, language, units);
+    tb_buf_str(out, " ");
+    add_unit(out, language, item->unit, absolute(units) == 1);
+    return TB_OK;
+}
+
+tb_code tb__add_item_quantity(tb_buf *out, tb__language language, const tb_bill_item *item, tb_i128 units, tb_error *err)
+{
+    if (!in_units_of_price(item)) return add_own_units(out, language, item, units, add_rounded, err);
+    const tb_i128 size = absolute(units), per = item->per;
+    return add_of_price(out, language, item, units, size / 10 >= per ? 1 : size >= per ? 2 : 6, err);
+}
+
+tb_code tb__add_item_position(tb_buf *out, tb__language language, const tb_bill_item *item, tb_i128 units, tb_error *err)
+{
+    if (!in_units_of_price(item)) return add_own_units(out, language, item, units, add_exact, err);
+    return add_of_price(out, language, item, units, 9, err);
+}
+
+void tb__add_item_price(tb_buf *out, tb__language language, const tb_bill_item *item, tb_decimal price,
+                        const char *currency)
+{
+    tb_buf unit;
+    char text[TB_METER_UNIT_MAX + TB_DECIMAL_TEXT_MAX + 32];
+    unit = (tb_buf){.data = text, .cap = sizeof text, .max = sizeof text - 1};
+    const char *with[1] = {text};
+    const bool named = in_units_of_price(item);
+    if (!named && item->per) {
+        add_count(&unit, language, item->per);
+        tb_buf_str(&unit, " ");
+    }
+    add_unit(&unit, language, named ? item->per_unit : item->unit, named || !item->per);
+    text[unit.len] = 0;
+    tb__add_figure(out, language, price);
+    tb_buf_fmt(out, " %s ", currency);
+    tb__add_filled(out, language, TB__WORD_PER, with);
 }

@@ -27,6 +27,14 @@ TB_MUST_USE tb_code tb__add_position(tb_buf *out, tb__language language, tb_line
 /* "0.01 USD per GB" of a price per base unit. */
 TB_MUST_USE tb_code tb__add_price(tb_buf *out, tb__language language, tb_line_kind kind,
                                   tb_decimal price, const char *currency, tb_error *err);
+/* The same of a meter's line: "1,234.5 GB-months", "95.3 Mbps", "0.02 USD per GB-month". */
+TB_MUST_USE tb_code tb__add_item_quantity(tb_buf *out, tb__language language, const tb_bill_item *item, tb_i128 units,
+                                          tb_error *err);
+TB_MUST_USE tb_code tb__add_item_position(tb_buf *out, tb__language language, const tb_bill_item *item, tb_i128 units,
+                                          tb_error *err);
+void tb__add_item_price(tb_buf *out, tb__language language, const tb_bill_item *item, tb_decimal price,
+                        const char *currency);
+
 /* Powers of ten between the unit that prices are quoted in and the base unit. */
 int tb__price_places(tb_line_kind kind);
 

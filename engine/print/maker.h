@@ -50,5 +50,7 @@ void tb__make_auditor(tb__maker *m); /* auditor.c */
 
 /* details.c: the name of a line's billed object. */
 const char *tb__line_words(tb__maker *m, size_t line);
+/* The month that a line's seconds are of; INT64_MIN: they are of a year. */
+int64_t tb__line_month(const tb__maker *m, size_t line);
 
 #endif

@@ -22,9 +22,15 @@ static size_t region_of(const tb_bill_line *line)
                                                           : TB_BILLING_REGION_COUNT;
 }
 
+static bool same_units(const tb_bill_item *a, const tb_bill_item *b)
+{
+    return a->per == b->per && strcmp(a->unit, b->unit) == 0 && strcmp(a->per_unit, b->per_unit) == 0;
+}
+
 static tb_code add_line(tb__maker *m, product *to, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
+    if (to->n > 0 && line->item && !same_units(line->item, m->s->bill->lines[to->line].item)) to->summed = false;
     if (to->n == 0) *to = (product){.line = i, .summed = true, .amount = TB_DECIMAL_ZERO};
     to->n++;
     if (__builtin_add_overflow(to->quantity, line->quantity, &to->quantity)) to->summed = false;
@@ -35,7 +41,7 @@ static tb_code add_line(tb__maker *m, product *to, size_t i)
 static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
 {
     const bool balancer = kind == TB_LINE_BALANCER_FEE || kind == TB_LINE_BALANCER_REQUESTS;
-    if (n < 2 || kind == TB_LINE_VOLUME || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
+    if (n < 2 || kind == TB_LINE_VOLUME || tb__has_item(kind) || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
     tb__add_figure(&m->out, m->language, tb_decimal_from_int((tb_i128)n));
     return tb__maker_filled(m, balancer ? TB__WORD_IN_BALANCERS : TB__WORD_IN_ZONES,
                             tb__maker_text(m));
@@ -44,16 +50,21 @@ static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
 /* Days of several things have no sum that says anything. */
 static const char *quantity_text(tb__maker *m, tb_line_kind kind, const product *p)
 {
+    const tb_bill_item *item = m->s->bill->lines[p->line].item;
     const bool seconds = strcmp(tb_line_kind_unit(kind), "second") == 0;
     if (!p->summed || (seconds && p->n > 1) || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
-    tb__maker_keep(m,
-                   tb__add_quantity(&m->out, m->language, kind, p->quantity, m->s->month, m->err));
+    const bool metered = item && (kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE);
+    tb__maker_keep(m, metered ? tb__add_item_quantity(&m->out, m->language, item, p->quantity, m->err)
+                              : tb__add_quantity(&m->out, m->language, kind, p->quantity, tb__line_month(m, p->line), m->err));
     return tb__maker_text(m);
 }
 
 static void put_product(tb__maker *m, tb_line_kind kind, const product *p)
 {
-    const char *what = tb__line_words(m, p->line), *count = count_text(m, kind, p->n);
+    const tb_bill_item *item = m->s->bill->lines[p->line].item;
+    const bool several = p->n > 1 && item && item->name[0]; /* of different regions */
+    const char *what = several ? tb__maker_copy(m, item->name) : tb__line_words(m, p->line);
+    const char *count = count_text(m, kind, p->n);
     const char *quantity = quantity_text(m, kind, p), *amount = tb__maker_amount(m, p->amount);
     tb__row *row = tb__maker_row(m, TB__ROW);
     row->cell[0] = what;
@@ -70,6 +81,26 @@ static void put_corrections(tb__maker *m, const product *p)
     row->cell[2] = amount;
 }
 
+/* A row for each meter or fee of a kind. */
+static void put_items(tb__maker *m, tb_line_kind kind)
+{
+    const tb_bill *bill = m->s->bill;
+    product *list = tb__arena_take(&m->sheet->texts, bill->n_lines * sizeof *list);
+    size_t n = 0;
+    if (!list) tb__maker_keep(m, tb_no_memory(m->err));
+    for (size_t i = 0; i < bill->n_lines && !m->code; i++) {
+        if (bill->lines[i].kind != kind || !bill->lines[i].item) continue;
+        size_t at = n; /* the newest first: a meter's lines are adjacent */
+        while (at > 0 && strcmp(bill->lines[list[at - 1].line].item->id, bill->lines[i].item->id) != 0)
+            at--;
+        if (at == 0) list[at = n++] = (product){.n = 0};
+        else at--;
+        tb__maker_keep(m, add_line(m, &list[at], i));
+    }
+    for (size_t i = 0; i < n && !m->code; i++)
+        put_product(m, kind, &list[i]);
+}
+
 void tb__make_summary(tb__maker *m)
 {
     product products[TB_LINE_KIND_COUNT][REGIONS], corrections = {0};
@@ -82,6 +113,7 @@ void tb__make_summary(tb__maker *m)
     }
     for (size_t i = 0; i < bill->n_lines && !m->code; i++) {
         const tb_bill_line *line = &bill->lines[i];
+        if (tb__has_item(line->kind) && line->item) continue;
         product *to = line->kind == TB_LINE_CORRECTION ? &corrections
                                                        : &products[line->kind][region_of(line)];
         tb__maker_keep(m, add_line(m, to, i));
@@ -93,8 +125,10 @@ void tb__make_summary(tb__maker *m)
     block->columns[0] = (tb__column){.head = tb__maker_word(m, TB__WORD_DESCRIPTION), .wide = true};
     block->columns[1] = (tb__column){.head = tb__maker_word(m, TB__WORD_QUANTITY), .end = true};
     block->columns[2] = (tb__column){.head = amount, .end = true};
-    for (size_t kind = 0; kind < TB_LINE_KIND_COUNT; kind++)
+    for (size_t kind = 0; kind < TB_LINE_KIND_COUNT; kind++) {
+        if (tb__has_item((tb_line_kind)kind)) put_items(m, (tb_line_kind)kind);
         for (size_t region = 0; region < REGIONS; region++)
             if (products[kind][region].n) put_product(m, kind, &products[kind][region]);
+    }
     if (corrections.n) put_corrections(m, &corrections);
 }

@@ -88,15 +88,22 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(KIND_BANDWIDTH, "Bandwidth", "Datenverkehr")                                                 \
     X(KIND_VOLUME, "Volume bandwidth", "Volumen-Datenverkehr")                                     \
     X(KIND_OVERRIDE, "Bandwidth at its own price", "Datenverkehr zum eigenen Preis")               \
+    X(KIND_PERCENTILE, "Bandwidth at a percentile", "Datenverkehr nach Perzentil")                 \
     X(KIND_OPTIMIZER, "Optimizer", "Optimizer")                                                    \
     X(KIND_BALANCER_FEE, "Load balancer, monthly fee", "Load Balancer, Monatsgeb\u00fchr")         \
     X(KIND_BALANCER_REQUESTS, "Load balancer, requests", "Load Balancer, Anfragen")                \
+    X(KIND_METER, "Metered usage", "Gemessene Nutzung")                                            \
+    X(KIND_METER_MINIMUM, "minimum", "Mindestbetrag")                                              \
+    X(KIND_FEE, "Recurring fee", "Wiederkehrende Geb\u00fchr")                                     \
     X(KIND_DISCOUNT, "Contract discount", "Vertragsrabatt")                                        \
     X(KIND_COMMIT, "Monthly commitment, shortfall", "Monatliche Mindestabnahme, Fehlbetrag")     \
     X(DISCOUNT_NOTE, "%s % of %s", "%s % von %s")                                                  \
     X(COMMIT_NOTE, "%s agreed for the month, less %s for usage",                                   \
       "%s f\u00fcr den Monat vereinbart, abz\u00fcglich %s f\u00fcr Nutzung")                         \
     X(KIND_MINIMUM, "Monthly minimum", "Monatlicher Mindestbetrag")                                \
+    X(KIND_PERIOD, "Commitment of a period, shortfall", "Mindestabnahme eines Zeitraums, Fehlbetrag") \
+    X(PERIOD_NOTE, "%s agreed for %s to %s, less %s for usage",                                      \
+      "%s vereinbart f\u00fcr %s bis %s, abz\u00fcglich %s f\u00fcr Nutzung")                             \
     X(KIND_CHARGE, "One-off charge", "Einmaliger Betrag")                                          \
     X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
     X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \
@@ -115,7 +122,10 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(PER_GB, "per GB", "je GB")                                                                   \
     X(PER_MILLION, "per million requests", "je Mio. Anfragen")                                     \
     X(PER_MONTH, "per month", "je Monat")                                                          \
+    X(PER_YEAR, "per year", "je Jahr")                                                             \
     X(PER_BLOCK, "per block", "je Block")                                                          \
+    X(PER, "per %s", "je %s")                                                                      \
+    X(INTERVAL, "billed interval: %s to %s", "berechnetes Intervall: %s bis %s")                                                          \
     X(MILLION_REQUESTS, "million requests", "Mio. Anfragen")                                       \
     X(REQUEST, "request", "Anfrage")                                                               \
     X(REQUESTS, "requests", "Anfragen")                                                            \

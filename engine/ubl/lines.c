@@ -42,8 +42,10 @@ static void put_item_name(tb__ubl *u, const tb__ubl_row *row)
         tb_buf_str(&u->words, "No usage in this month");
     } else {
         tb_buf_str(&u->words, tb__line_title(u->s, row->line));
-        tb_buf_str(&u->words, ", ");
-        add_thing(u, line, row);
+        if (strncmp(line->resource, "meter:", 6) != 0) { /* the meter's name says it */
+            tb_buf_str(&u->words, ", ");
+            add_thing(u, line, row);
+        }
         if (line->region[0]) tb_buf_fmt(&u->words, ", %s", line->region);
     }
     tb__xml_text(&u->xml, "cbc:Name", tb__ubl_words(u));
@@ -69,11 +71,22 @@ static void add_correction(tb__ubl *u, const tb__ubl_row *row)
 }
 
 /* A position on the line's axis in the unit that people read; seconds in days where they are. */
-static void add_position(tb__ubl *u, tb_line_kind kind, tb_i128 at)
+static void add_position(tb__ubl *u, tb_line_kind kind, const tb_bill_item *item, tb_i128 at)
 {
-    const char *unit = tb_line_kind_unit(kind);
+    const char *unit = item ? item->unit : tb_line_kind_unit(kind);
     tb_decimal shown = tb_decimal_from_int(at);
     const char *name = " requests";
+    if (item && item->per && item->per_unit[0]) {
+        if (tb_decimal_divide(shown, 1, item->per, 9, TB_HALF_UP, &shown, NULL)) return;
+        tb__add_decimal(&u->words, tb_decimal_normal(shown));
+        tb_buf_fmt(&u->words, " %s", item->per_unit);
+        return;
+    }
+    if (item && item->unit[0] && strcmp(unit, "byte") != 0) {
+        tb__add_decimal(&u->words, shown);
+        tb_buf_fmt(&u->words, " %s", unit);
+        return;
+    }
     if (strcmp(unit, "byte") == 0) {
         name = " GB";
         if (tb_decimal_shift(shown, 9, &shown, NULL)) return;
@@ -88,15 +101,35 @@ static void add_position(tb__ubl *u, tb_line_kind kind, tb_i128 at)
 static void add_tier(tb__ubl *u, const tb__ubl_row *row)
 {
     const tb_line_kind kind = tb__line_origin(u->s, row->line);
+    const tb_bill_item *item = u->s->bill->lines[row->line].item;
     if (!row->tier) {
         if (row->part && !row->share) tb_buf_str(&u->words, "Included. ");
         return;
     }
     tb_buf_str(&u->words, "From ");
-    add_position(u, kind, row->tier->from);
+    add_position(u, kind, item, row->tier->from);
     tb_buf_str(&u->words, " to ");
-    add_position(u, kind, row->tier->to);
+    add_position(u, kind, item, row->tier->to);
     tb_buf_str(&u->words, ". ");
+}
+
+/* A day, "2026-05-01". */
+static void add_day(tb__ubl *u, int64_t us)
+{
+    char text[21] = "";
+    tb_time_format(us, text);
+    tb_buf_add(&u->words, text, 10);
+}
+
+/* When a fee's service is. A period of its own would have to lie within the document's, and a coming month does not. */
+static void add_service(tb__ubl *u, size_t line)
+{
+    const tb_bill_item *item = u->s->bill->lines[line].item;
+    if (tb__line_origin(u->s, line) != TB_LINE_FEE || !item) return;
+    tb_buf_str(&u->words, ", ");
+    add_day(u, item->from_us);
+    tb_buf_str(&u->words, " to ");
+    add_day(u, item->to_us - 1);
 }
 
 /* Details beyond the name: the object's number, the corrected document, the stretch of the tiers. */
@@ -110,6 +143,7 @@ static void put_description(tb__ubl *u, const tb__ubl_row *row)
         tb_buf_fmt(&u->words, "zone %" PRId64, row->share->zone);
     else
         tb__add_resource(&u->words, line->resource);
+    if (row->line < u->s->bill->n_lines) add_service(u, row->line);
     tb__xml_text(&u->xml, "cbc:Description", tb__ubl_words(u));
 }
 
@@ -125,7 +159,7 @@ static void put_zones(tb__ubl *u, const tb__ubl_row *row)
         tb_buf_str(&u->words, i ? "; " : "");
         add_thing(u, line, &of);
         tb_buf_str(&u->words, ": ");
-        add_position(u, TB_LINE_VOLUME, line->shares[i].bytes);
+        add_position(u, TB_LINE_VOLUME, NULL, line->shares[i].bytes);
     }
     if (line->n_shares > SHARES_SHOWN)
         tb_buf_fmt(&u->words, "; and %zu more zones", line->n_shares - SHARES_SHOWN);
@@ -175,8 +209,9 @@ static void put_row_item(tb__ubl *u, const tb__ubl_row *row)
     put_description(u, row);
     put_item_name(u, row);
     if (line) {
-        tb_buf_fmt(&u->words, "%s%s%s", tb_line_kind_name(tb__line_origin(u->s, row->line)),
-                   line->region[0] ? "-" : "", line->region);
+        tb_buf_str(&u->words, tb_line_kind_name(tb__line_origin(u->s, row->line)));
+        if (line->item && line->item->id[0]) tb_buf_fmt(&u->words, "-%s", line->item->id);
+        tb_buf_fmt(&u->words, "%s%s", line->region[0] ? "-" : "", line->region);
         tb__xml_open(&u->xml, "cac:SellersItemIdentification");
         tb__xml_text(&u->xml, "cbc:ID", tb__ubl_words(u));
         tb__xml_close(&u->xml);

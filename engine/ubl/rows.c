@@ -9,6 +9,8 @@
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
 
+#define ITEM_DIGITS 9 /* of a quantity of GB-months */
+
 typedef struct walk {
     const tb_statement *s;
     int sign;
@@ -74,6 +76,15 @@ static void in_time(tb__ubl_row *row, tb_i128 seconds)
     row->unit = units[i].unit;
     row->quantity = whole(seconds / units[i].seconds);
     row->base = whole(units[i].base);
+}
+
+/* A meter's units: as many as a price is for make one, where the book names them (GB-months), or are the base. */
+static tb_code in_item_units(tb__ubl_row *row, const tb_bill_item *item, tb_i128 units, tb_error *err)
+{
+    const bool named = item->per && item->per_unit[0];
+    if (item->unece[0]) row->unit = item->unece;
+    if (item->per && !named) row->base = whole(item->per);
+    return named ? tb_decimal_divide(whole(units), 1, item->per, ITEM_DIGITS, TB_HALF_UP, &row->quantity, err) : TB_OK;
 }
 
 /* *ret_places: from a price of the line's unit to one of the base, powers of ten. */
@@ -166,8 +177,17 @@ static tb_code visit_row(const walk *w, tb__ubl_row *row, tb_i128 units, tb_deci
                          const tb_bill_tier *tier)
 {
     const tb_line_kind kind = tb__line_origin(w->s, row->line);
+    const tb_bill_item *item = w->s->bill->lines[row->line].item;
+    const bool metered = item && (kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE);
     int places;
     tb_code code = set_quantity(row, kind, w->sign * units, &places, w->err);
+    if (!code && metered) {
+        places = 0;
+        row->quantity = whole(w->sign * (tier && tier->by_block ? tier->blocks : units));
+        row->base = whole(1);
+        row->unit = "C62";
+        if (!tier || !tier->by_block) code = in_item_units(row, item, w->sign * units, w->err);
+    }
     row->amount = times(w->sign, amount);
     if (!code) code = set_price(row, tier, kind, places);
     return code ? code : w->visit(w->arg, row, w->err);

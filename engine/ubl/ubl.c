@@ -246,12 +246,13 @@ static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
     tb__xml_open(x, "cac:AllowanceCharge");
     tb__xml_text(x, "cbc:ChargeIndicator", sign > 0 ? "true" : "false");
     if (discount) tb__xml_text(x, "cbc:AllowanceChargeReasonCode", "95"); /* UNTDID 5189: discount */
-    tb__xml_text(x, "cbc:AllowanceChargeReason", tb__line_title(u->s, i));
+    tb_buf_fmt(&u->words, "%s%s", tb__line_title(u->s, i), line->kind == TB_LINE_METER_MINIMUM ? ", minimum" : "");
+    tb__xml_text(x, "cbc:AllowanceChargeReason", tb__ubl_words(u));
     if (percent) tb__ubl_decimal(u, "cbc:MultiplierFactorNumeric", line->tiers[0].price);
     tb__ubl_money(u, "cbc:Amount", (tb_decimal){sign * amount.mantissa, amount.scale});
     if (percent)
         tb__ubl_money(u, "cbc:BaseAmount",
-                      (tb_decimal){line->tiers[0].to, u->s->bill->minor_digits});
+                      (tb_decimal){line->tiers[0].to < 0 ? -line->tiers[0].to : line->tiers[0].to, u->s->bill->minor_digits});
     tb__ubl_category(u, "cac:TaxCategory", tb__tax_of(u->s, i), false);
     tb__xml_close(x);
 }

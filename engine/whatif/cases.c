@@ -1,5 +1,6 @@
 /* A scenario's books and contracts, and an input seen through them: parts take the books that stand in the
  * place of theirs, accounts the contracts, usage is scaled. Nothing else of an input depends on a scenario. */
+#include "billing/amounts.h"
 #include "whatif/replay.h"
 
 #include <stdio.h>
@@ -152,7 +153,7 @@ static const tb_contract *contract_for(const tb_scenario *s, int64_t account)
 
 /* The contract and, where it names one, its book over the whole month. */
 static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contract *contract,
-                          tb_bill_input *input, tb_bill_part *parts)
+                          tb_bill_input *input, tb_bill_part *parts, tb_bill_fee *fees)
 {
     const tb_book *own = contract->book[0] ? find_named(w->books, w->n_books, contract->book) : NULL;
     const bool missing = own && strcmp(own->currency, input->currency) != 0;
@@ -161,6 +162,40 @@ static void take_contract(const tb_whatif *w, const tb__case *c, const tb_contra
     input->book_missing = missing;
     for (size_t i = 0; i < input->n_parts; i++)
         parts[i].book = missing ? NULL : book_for(w, c, own);
+    for (size_t i = 0; i < input->n_fees; i++)
+        fees[i].book = parts[0].book;
+}
+
+/* Under the scenario a month of the span counts what it comes to there. One before the span counts what it was billed, or,
+ * where the scenario has another contract, its share of the commit: the scenario's commit is owed for months of the span. */
+static tb_code count_earlier(const tb_whatif *w, const tb__case *c, const tb_bill_input *input, bool own_contract,
+                             tb_bill_input *to, bool *changed, tb_error *err)
+{
+    int64_t months[TB_BILL_EARLIER_MAX];
+    tb_commit_period p;
+    const size_t n = input->running ? 0 : tb_bill_earlier_months(&to->contract, input->month, months);
+    const int64_t first = w->first && w->first->input.account == input->account ? w->first->input.month : input->month;
+    to->n_earlier = 0;
+    if (n == 0 || !tb_contract_period(&to->contract, input->month, &p)) return TB_OK;
+    for (size_t i = 0; i < n; i++) {
+        const tb__held *held = w->first;
+        while (held && (held->input.account != input->account || held->input.month != months[i]))
+            held = held->next;
+        tb_bill_earlier *e = &to->earlier[to->n_earlier++];
+        *e = (tb_bill_earlier){.month = months[i]};
+        if (held) {
+            const tb__counted *of = &held->counted[c - w->cases];
+            if (memcmp(held->input.currency, input->currency, sizeof input->currency) == 0)
+                e->amount = months[i] < p.first ? of->commit : of->sum;
+        } else if (own_contract) {
+            *e = input->earlier[i];
+        } else if (months[i] >= p.first && months[i] < first) {
+            tb_code code = tb_decimal_divide(p.commit->amount, 1, p.commit->months, TB_PRORATE_SCALE, TB_HALF_UP, &e->amount, err);
+            if (code) return code;
+        }
+        *changed |= !own_contract || tb_decimal_compare(e->amount, input->earlier[i].amount) != 0;
+    }
+    return TB_OK;
 }
 
 tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_input *input,
@@ -174,18 +209,30 @@ tb_code tb__case_input(const tb_whatif *w, const tb__case *c, const tb_bill_inpu
         parts[i].book = book_for(w, c, parts[i].book);
         changed = changed || parts[i].book != input->parts[i].book;
     }
+    tb_bill_fee *fees = tb__arena_take(arena, input->n_fees * sizeof *fees);
+    if (!fees) return tb_no_memory(err);
+    for (size_t i = 0; i < input->n_fees; i++) {
+        fees[i] = input->fees[i];
+        fees[i].book = book_for(w, c, fees[i].book);
+        changed = changed || fees[i].book != input->fees[i].book;
+    }
     *ret_input = *input;
     ret_input->parts = parts;
+    ret_input->fees = fees;
     ret_input->n_tax = 0;
     const tb_contract *contract = contract_for(c->scenario, input->account);
     if (contract) {
-        take_contract(w, c, contract, ret_input, parts);
+        take_contract(w, c, contract, ret_input, parts, fees);
         changed = true;
     }
     if (c->scenario) {
         tb_code code = tb__scale_usage(c->scenario, ret_input, arena, &changed, err);
         if (code) return code;
     }
+    tb_code code = count_earlier(w, c, input, !contract, ret_input, &changed, err);
+    if (code) return code;
+    if (contract || changed) ret_input->cap.before = ret_input->contract.cap;
+    if (contract) ret_input->cap.reached = contract->cap_action == TB_CAP_DISABLE;
     *ret_changed = changed;
     return TB_OK;
 }

@@ -50,8 +50,9 @@ static tb_code open_cases(tb_whatif *w, const tb_scenario *scenarios, tb_error *
     if (code) return code;
     w->after = tb_alloc_zero(w->alloc, w->n, sizeof *w->after);
     w->unpriced = tb_alloc_zero(w->alloc, w->n, sizeof *w->unpriced);
+    w->counted = tb_alloc_zero(w->alloc, w->n, sizeof *w->counted);
     w->cases = tb_alloc_zero(w->alloc, w->n, sizeof *w->cases);
-    if (!w->after || !w->unpriced || !w->cases) return tb_no_memory(err);
+    if (!w->after || !w->unpriced || !w->counted || !w->cases) return tb_no_memory(err);
     for (size_t i = 0; i < w->n && !code; i++)
         code = tb__case_open(&w->cases[i], scenarios ? &scenarios[i] : NULL, w->books, w->n_books,
                              w->alloc, err);
@@ -94,6 +95,7 @@ void tb_whatif_free(tb_whatif *w)
     tb_alloc_free(alloc, w->cases, w->n * sizeof *w->cases);
     tb_alloc_free(alloc, w->after, w->n * sizeof *w->after);
     tb_alloc_free(alloc, w->unpriced, w->n * sizeof *w->unpriced);
+    tb_alloc_free(alloc, w->counted, w->n * sizeof *w->counted);
     tb_alloc_free(alloc, w->currencies, w->currencies_room * sizeof *w->currencies);
     tb_alloc_free(alloc, w->rows, w->rows_room * sizeof *w->rows);
     tb_alloc_free(alloc, w->row_after, w->row_after_room * w->n * sizeof *w->row_after);
@@ -141,6 +143,7 @@ static tb_code rate_case(tb_whatif *w, size_t number, const tb_bill_input *input
         tb__case_input(w, &w->cases[number], input, &w->scratch, &changed_input, &changed, err);
     if (!code && changed)
         code = tb__bill_subtotal_again(w->rater, &changed_input, &after, &unpriced, err);
+    if (!code && changed) tb__bill_last_counted(w->rater, &w->counted[number].sum, &w->counted[number].commit);
     w->after[number] = after.mantissa;
     w->unpriced[number] = unpriced;
     tb__arena_reset(&w->scratch);
@@ -154,9 +157,12 @@ static tb_code rate_all(tb_whatif *w, const tb_bill_input *input, tb_decimal *re
     bool unpriced;
     tb_code code = tb_bill_subtotal(w->rater, input, ret_before, &unpriced, err);
     if (code) return name(code, NULL, input, err);
+    tb__counted counted;
+    tb__bill_last_counted(w->rater, &counted.sum, &counted.commit);
     for (size_t i = 0; i < w->n; i++) {
         w->after[i] = ret_before->mantissa;
         w->unpriced[i] = false;
+        w->counted[i] = counted;
         if (!tb__case_takes(&w->cases[i], input->currency)) continue;
         code = rate_case(w, i, input, *ret_before, unpriced, err);
         if (code) return code;
@@ -222,9 +228,10 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
     *h = (tb__held){.input = *input};
     tb_bill_input *in = &h->input;
     in->n_tax = 0;
-    const bool copied = tb__bill_hold(&w->held, in, NULL);
+    const bool copied = tb__bill_hold(&w->held, in, NULL, NULL);
     h->unpriced = copy_of(&w->held, w->unpriced, w->n, sizeof *w->unpriced);
-    return copied && h->unpriced ? h : NULL;
+    h->counted = copy_of(&w->held, w->counted, w->n, sizeof *w->counted);
+    return copied && h->unpriced && h->counted ? h : NULL;
 }
 
 /* The most that a sum of bills' subtotals may be: no number of inputs that pass the check below reaches 2^127. */

@@ -62,10 +62,16 @@ typedef struct tb__piece {
     tb_i128 before, after;
 } tb__piece;
 
+/* What a month counts in the commit of a later one: its lines up to the commit, and its commit line. */
+typedef struct tb__counted {
+    tb_decimal sum, commit;
+} tb__counted;
+
 /* A month of the account being fed, copied. */
 typedef struct tb__held {
     tb_bill_input input;
     bool *unpriced;    /* under each scenario */
+    tb__counted *counted; /* the same */
     tb__piece *pieces; /* its lines before, once they were needed */
     size_t n_pieces;
     struct tb__held *next;
@@ -88,6 +94,7 @@ struct tb_whatif {
     tb_i128 *month_after; /* [month][scenario] */
     tb_i128 *after;       /* of the input being fed, [scenario] */
     bool *unpriced;
+    tb__counted *counted;
     size_t first_row; /* of the account being fed */
     int64_t account, month;
     bool fed, finished;

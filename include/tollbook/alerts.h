@@ -45,6 +45,8 @@ tb_alert_watch *tb_alert_watch_new(void);
 tb_alert_watch *tb_alert_watch_from(int64_t account);
 int64_t tb_alert_watch_at(const tb_alert_watch *watch);
 void tb_alert_watch_free(tb_alert_watch *watch);
+/* From now on the watch evaluates caps of contracts only. */
+void tb_alert_watch_caps(tb_alert_watch *watch);
 /* Begins a round. all: of every account; else of those with a changed declaration, usage or ledger since the last
  * round. After an error, and after tb_alerts_note has set `moved`, begin with all. */
 void tb_alert_watch_begin(tb_alert_watch *watch, bool all);

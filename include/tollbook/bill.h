@@ -13,13 +13,14 @@
  * 6. Metered usage by the book's rate for the meter, then the least that a rate asks for a month in which its
  *    meter was used.
  * 7. The account's contract (catalog.h), where one is agreed: its percentage off the sum of the rounded
- *    lines above, minima of meters apart; then its commit, in each of the commit's months: the amount by which
- *    the discounted lines fall short of it.
+ *    lines above, minima of meters apart; then its commit, in the last month of each of its periods: the amount by
+ *    which the discounted lines of the period's months fall short of it.
  * 8. The monthly minimum, the contract's or else the book's, where an active zone existed: the amount by which
  *    the month's lines, those of the contract included, fall short of it.
+ * 9. The contract's cap, where its alert was raised: what usage of hours after the alert added is taken off.
  * Where the contract bills bandwidth at a percentile, one line takes the place of the first three.
  * The order: units, included units, tiers, a region's discount, minima of meters, the contract's discount, commit,
- * minimum, tax.
+ * minimum, cap, tax.
  *
  * A month is cut into parts where another book comes into force. Usage of one thing under constant
  * settings within one part is one tb_bill_bytes (or optimizer, balancer, usage) entry. Exact amounts are never
@@ -41,10 +42,17 @@
  *   seconds of its part.
  * - The contract's lines are the account's, not a zone's. Its discount is one amount, rounded once, and applies
  *   to usage: not to the commit, the minimum or corrections. It is in bills of running months too.
- * - A commit is owed for each whole month from its first to its last, used or not, also without any zone;
- *   payments for usage count against it: the lines after the discount. A running month has neither a commit
- *   nor a minimum line. The commit line counts against the minimum, so that the two are never paid twice. A
- *   part without a book owes neither.
+ * - A commit is owed for each of its periods, used or not, also without any zone; payments for usage count
+ *   against it: the lines after the discount, of all the period's months. Its line stands in the period's last
+ *   month. A running month has neither a commit nor a minimum line. The commit line counts against the minimum,
+ *   so that the two are never paid twice. A part without a book owes neither.
+ * - Periods count from the commit's first month. The last one of a commit may be cut: it owes its share by
+ *   months, half_up at 18 digits. With `rollover` the commit line of a period counts as use of the period that
+ *   begins in the next month, and no further.
+ * - What an earlier month of a period counts is the sum of its rounded lines up to and including its own commit
+ *   line, which only another contract can have made: the same commitment is never paid twice.
+ * - A cap takes off what the month's lines have more than with the usage of hours up to its alert only, and at
+ *   most what is above the cap. Fees go on.
  * - Meters: a line for the account or for each resource, as the rate's scope says, and for each value of the
  *   dimension `by`, those under "*" too; each has tiers of its own. Parts keep their positions on a line's tiers; where
  *   scope or `by` differ between the books of a month, each way has lines of its own.
@@ -76,7 +84,7 @@ TB_API_BEGIN
  * of two. Fees and the minimum sum no bucket: 0 of them, hash "". */
 typedef struct tb_evidence {
     int64_t from_us, to_us; /* the buckets lie in [from, to) */
-    uint64_t buckets;       /* days that hold something */
+    uint64_t buckets;       /* days that hold something; of a gauge, values above 0 that held */
     char hash[33];
 } tb_evidence;
 
@@ -149,17 +157,20 @@ typedef struct tb_bill_samples {
 
 /* --- recurring fees (book.h) --- */
 
-/* A fee within one part. Entries of one fee and owner, and of the same service month, are one line. */
+/* A fee on an owner: a stretch under one price and quantity of a service period, which is a month or a year. Entries of one
+ * owner, fee and period are one line, credits another: they give back what an earlier document billed in advance. */
 typedef struct tb_bill_fee {
-    const tb_fee *fee;   /* of the part's book; NULL: it has no such fee, which is unpriced */
-    const char *id;      /* as the catalogue declares it */
-    const char *owner;   /* "account", "zone", "load_balancer" */
+    const tb_book *book; /* prices it: the part's, or that of the document that billed the period in advance. NULL, or one
+                            without such a fee: it is unpriced */
+    char id[TB_FEE_ID_MAX + 1];
+    enum { TB_FEE_OF_ACCOUNT, TB_FEE_OF_ZONE, TB_FEE_OF_BALANCER } owner;
     int64_t owner_id;
-    uint32_t part;
-    int64_t quantity;       /* 1 or more */
-    int64_t seconds, whole; /* the share: seconds of the period in which it was on, and of the period */
+    int64_t period_us;      /* the period's first moment */
+    int64_t whole, seconds; /* of the period, and of those the ones that are charged: all where the fee is not prorated */
     int64_t from_us, to_us; /* of the service */
-    bool credit;            /* what was billed in advance and is given back */
+    uint32_t part;          /* of the document's month */
+    int64_t quantity;       /* 1 or more */
+    bool credit;
 } tb_bill_fee;
 
 /* A tax rate of the account: name and percent as decimal. category: of EN 16931, UNCL 5305: S standard,
@@ -173,11 +184,35 @@ typedef struct tb_bill_tax {
 #define TB_TAX_REASON_ROOM 256 /* bytes of a reason why no tax is charged, terminated */
 #define TB_TAX_CODE_ROOM   32  /* of its code */
 
+/* --- contracts --- */
+
+/* What counts against the commit of an earlier month of its period: its lines up to the commit, in the same currency.
+ * Where the period before rolls over, the month before the period has its commit line. */
+typedef struct tb_bill_earlier {
+    int64_t month;
+    tb_decimal amount;
+} tb_bill_earlier;
+#define TB_BILL_EARLIER_MAX 12 /* 11 of a year, and the month before it */
+
+/* A cap whose alert stands. */
+typedef struct tb_bill_cap {
+    bool reached;
+    int64_t at_us;     /* when the alert was raised */
+    tb_decimal before; /* the sum of the month's lines with usage of hours only that begin at or before at_us */
+} tb_bill_cap;
+
+/* The earlier months that a month's commit counts: ret_months ascending, the month before the period first where it
+ * carries over. 0: the month is not the last of a period, or only the month itself counts. */
+size_t tb_bill_earlier_months(const tb_contract *contract, int64_t month, int64_t ret_months[TB_BILL_EARLIER_MAX]);
+
 typedef struct tb_bill_input {
     int64_t account;
     int64_t month; /* months since January 1970 */
     char currency[4];
     tb_contract contract;      /* zeros: none; its book is in the parts */
+    tb_bill_earlier earlier[TB_BILL_EARLIER_MAX]; /* in the month of a commit line: of tb_bill_earlier_months */
+    size_t n_earlier;
+    tb_bill_cap cap;
     bool book_missing;         /* the contract names a book that does not exist: no part has one */
     bool running;              /* the month is not over: no minimum and no commit line */
     bool active_zone;          /* a zone existed and was enabled at some moment of the month */
@@ -197,7 +232,7 @@ typedef struct tb_bill_input {
     size_t n_samples;
     bool percentile;           /* the contract bills bandwidth at a percentile: `bytes` are not rated */
     tb_bill_samples bandwidth; /* where percentile: the account's bytes, all zones; meter and texts are not used */
-    const tb_bill_fee *fees; /* ascending by (owner, owner_id, id, service month, part) */
+    const tb_bill_fee *fees; /* ascending by (owner_id, owner, id, period, credit, part) */
     size_t n_fees;
     tb_bill_tax tax[TB_BILL_TAXES_MAX];
     size_t n_tax;
@@ -236,7 +271,11 @@ const char *tb_line_kind_title(tb_line_kind kind);
 
 /* The calculation of a line's amount: the rows' amounts sum to the line's exact amount.
  * Optimizer, balancer fee, minimum, commit: units are seconds, price is per month. The last row of the
- * minimum and of the commit (no units, no price) takes off the month's rounded lines. The discount's one
+ * minimum and of the commit (no units, no price) takes off the month's rounded lines. A commit by quarter, by year or
+ * with rollover has one row from its period's first month to behind its last (months since January 1970), with the
+ * period's months as units and the amount of a whole period as price; then a row for each month that counts, at that
+ * month, which takes off what the month came to. The cap's one row (no units) goes from the lines with usage up to the
+ * alert to the lines with all usage, in minor units, and its price is the cap. The discount's one
  * row (no units) goes from 0 to what it is on, in minor units, and its price is the percent: its amount is
  * -(to x price / 100) minor units. */
 typedef struct tb_bill_tier {
@@ -246,6 +285,8 @@ typedef struct tb_bill_tier {
     tb_decimal price;  /* per base unit, discount included; package: per block */
     tb_decimal shown;  /* as the book writes it */
     tb_decimal amount; /* exact, flat included */
+    bool by_block;     /* mode package, and the blocks that were started */
+    tb_i128 blocks;
 } tb_bill_tier;
 
 /* A zone's share of the account's volume line. */
@@ -267,6 +308,7 @@ typedef struct tb_bill_item {
     tb_i128 per;          /* units of the quantity that a price of the rows is for, blocks apart; 0: one */
     const char *charge;   /* the MonthlyCharges field of GET /billing that shows it */
     const char *ledger_code, *unece;
+    int64_t from_us, to_us;  /* of a fee: the service that the line charges or gives back */
 } tb_bill_item;
 
 typedef struct tb_bill_line {
@@ -285,7 +327,7 @@ typedef struct tb_bill_line {
     size_t n_shares;
     tb_evidence evidence;
     int64_t period_month; /* the month it is for; corrections: the earlier one */
-    const char *description; /* a one-off charge's own words; else NULL */
+    const char *description; /* a one-off charge's own words, and a cap's with the moment of its alert; else NULL */
 } tb_bill_line;
 
 /* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
@@ -295,7 +337,7 @@ typedef struct tb_unpriced {
      * "load_balancer", "usage" (of a meter), "commit", "minimum". */
     char what[TB_METER_VALUE_MAX + 1];
     tb_i128 quantity;
-    const char *unit; /* static, or of the bill */
+    char unit[TB_METER_UNIT_MAX + 8];
     char reason[320]; /* what to fix */
 } tb_unpriced;
 
@@ -319,6 +361,7 @@ typedef struct tb_bill {
     tb_decimal subtotal, total; /* sums of rounded lines, and with tax */
     tb_sum exact;               /* of exact amounts, which may have very different scales */
     tb_decimal residual;        /* subtotal - exact */
+    tb_decimal counted, commit; /* in the commit of a later month: the lines up to the commit, and the commit line alone */
     tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
     size_t n_tax;
     int minor_digits;

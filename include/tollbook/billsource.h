@@ -81,7 +81,8 @@ void tb_usage_history_release(tb_usage_history *history);
 /* Hours since 1970 of the newest bucket of any account; INT64_MIN if there is none. */
 TB_MUST_USE tb_code tb_store_newest_hour(tb_store *store, int64_t *ret_hour, tb_error *err);
 
-/* Accounts that have anything in a month: a zone or balancer that existed, or usage. free(). */
+/* Accounts that have anything in a month: a zone or balancer that existed, usage, a commit, or recurring fees of their own
+ * (from the month on in which they were declared first). free(). */
 TB_MUST_USE tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                              size_t *ret_n, tb_error *err);
 /* Accounts that have an invoice or credit note of the month, void ones too. free(). */
@@ -156,6 +157,15 @@ TB_MUST_USE tb_code tb_store_month_currency(tb_store *store, int64_t account, in
 /* The sum of its taxes, percent, at the same moment. */
 TB_MUST_USE tb_code tb_store_month_tax(tb_store *store, int64_t account, int64_t month,
                                        tb_decimal *ret_percent, tb_error *err);
+/* The cap that the account declares now, for the running month. */
+typedef struct tb_account_cap {
+    tb_cap_action action; /* TB_CAP_NONE: there is no cap, or no such account */
+    tb_decimal amount;
+    bool reached; /* the alert of it, or of a higher cap, stands */
+} tb_account_cap;
+/* TB_E_DECLARED: its contract cannot be read. */
+TB_MUST_USE tb_code tb_store_account_cap(tb_store *store, int64_t account, int64_t month, tb_account_cap *ret_cap,
+                                         tb_error *err);
 /* Its contract at the same moment. TB_E_DECLARED: it cannot be read. */
 TB_MUST_USE tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
                                             tb_contract *ret_contract, tb_error *err);

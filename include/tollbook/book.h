@@ -142,9 +142,9 @@ typedef struct tb_meter_rate {
     tb_rate *rate; /* ascending by value */
 } tb_meter_rate;
 
-/* A recurring fee. */
+/* A recurring fee. Its amount is for each one of a declaration's quantity. */
 typedef struct tb_fee {
-    char id[65];
+    char id[TB_FEE_ID_MAX + 1];
     char name[TB_METER_NAME_MAX + 1];
     tb_decimal amount;
     bool yearly;  /* every: year; else month */
@@ -160,6 +160,7 @@ typedef struct tb_book {
     char supersedes[65]; /* a book's id; "": none */
     char currency[4];
     bool contract; /* scope: for contracts only; no part of its currency's series */
+    bool aside;    /* set by who asks for a month's bill: it does not price the month, but others that were billed before it */
     int minor_digits;     /* of the currency: 2, 0 for JPY and its like, 3 for KWD and its like */
     int64_t effective_us; /* on an hour */
     tb_rounding rounding;
@@ -191,6 +192,8 @@ typedef struct tb_book {
  * TB_E_TOO_LARGE past TB_BOOK_MAX, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_book_parse(const char *text, size_t len, const tb_alloc *alloc,
                                   tb_book *ret_book, tb_error *err);
+/* The book's fee; NULL: it has none of that id, or book is NULL. */
+const tb_fee *tb_book_fee(const tb_book *book, const char *id);
 /* A copy with memory of its own, from the same allocator. */
 TB_MUST_USE tb_code tb_book_copy(const tb_book *from, tb_book *ret_book, tb_error *err);
 /* A check before a book bills or is kept as a shadow: the load balancer's thresholds must be whole millions, since GET

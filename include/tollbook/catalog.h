@@ -179,7 +179,8 @@ bool tb_contract_period(const tb_contract *contract, int64_t month, tb_commit_pe
     X(FORECAST, "forecast")           /* forecast gross charges of the running month */            \
     X(USAGE, "usage")                 /* bytes, or a meter's quantity, of the running month so far */ \
     X(BALANCE, "balance")             /* the ledger's, below the threshold */                      \
-    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of the usual number */
+    X(ANOMALY, "anomaly")             /* bytes of an hour, as a multiple of the usual number */    \
+    X(CAP, "cap") /* net charges of the running month so far: the contract's cap declares it */
 typedef enum tb_alert_kind {
 #define TB_X(e, name) TB_ALERT_##e,
     TB_ALERT_KINDS(TB_X)
@@ -188,10 +189,12 @@ typedef enum tb_alert_kind {
 } tb_alert_kind;
 const char *tb_alert_kind_name(tb_alert_kind kind);
 
-#define TB_ALERTS_MAX   32 /* of an account */
+#define TB_ALERTS_MAX   32 /* of an account, beside that of its cap */
+#define TB_ALERT_CAP_ID "contract:cap" /* no declared alert can have this id */
 #define TB_ALERT_ID_MAX 64 /* bytes */
 
-/* limit: `above`, for BALANCE `below`. Amounts are of the account's currency, usage is in bytes or in the units of its meter, and an
+/* limit: `above`, for BALANCE `below`, for CAP `at`. Amounts are of the account's currency, usage is in bytes or in the units of
+ * its meter, and an
  * anomaly's is how many times the usual. probability: of FORECAST, between 0 and 1. */
 typedef struct tb_alert_rule {
     char id[TB_ALERT_ID_MAX + 1];

@@ -68,10 +68,26 @@ const char *tb_ledger_entry_name(const tb_ledger_entry *entry);
 /* The general ledger as lines of double entry. Pure. An entry's lines are added one by one, by what they add to an
  * account of the ledger: debits above zero, credits below. The lines of an entry sum to zero. */
 
-/* Sums of net lines by what was sold: index tb_line_kind; a correction counts as what it corrects. */
+#define TB_PRODUCT_CODES_MAX 16
+/* What was sold of a kind under a ledger code of its own. */
+typedef struct tb_product_code {
+    tb_line_kind kind;
+    char code[TB_LEDGER_CODE_ROOM];
+    tb_decimal sum;
+} tb_product_code;
+/* Sums of net lines by what was sold: index tb_line_kind; a correction counts as what it corrects, a meter's minimum as the
+ * meter. Lines of a meter with a ledger code of its own are in `own` instead. */
 typedef struct tb_products {
     tb_decimal sum[TB_LINE_KIND_COUNT];
+    tb_product_code own[TB_PRODUCT_CODES_MAX]; /* ascending by kind and code */
+    size_t n_own;
 } tb_products;
+/* Adds an amount of a kind. code: of its own; "" or NULL: none. TB_E_TOO_LARGE past TB_PRODUCT_CODES_MAX. */
+TB_MUST_USE tb_code tb_products_add_amount(tb_products *products, tb_line_kind kind, const char *code, tb_decimal amount,
+                                           tb_error *err);
+/* Adds the other's amounts, times 1 or -1. */
+TB_MUST_USE tb_code tb_products_join(tb_products *products, const tb_products *more, int sign, tb_error *err);
+bool tb_products_any(const tb_products *products);
 /* Adds a statement's lines, or one of them (counted from 0). */
 TB_MUST_USE tb_code tb_products_add(tb_products *products, const tb_statement *statement, tb_error *err);
 TB_MUST_USE tb_code tb_products_add_line(tb_products *products, const tb_statement *statement,

@@ -31,6 +31,11 @@ TB_API_BEGIN
 #define TB_METER_RESOURCES    100000 /* of an account */
 #define TB_METER_VALUE_LARGEST INT64_C(1000000000000000000) /* 10^18 */
 
+/* Recurring fees (book.h) of an account, a pull zone or a load balancer. */
+#define TB_FEES_MAX         256
+#define TB_FEE_ID_MAX       64
+#define TB_FEE_QUANTITY_MAX 1000000
+
 /* X(ENUM, name) */
 #define TB_METER_KINDS(X) X(COUNTER, "counter") X(GAUGE, "gauge") X(SAMPLE, "sample")
 typedef enum tb_meter_kind {

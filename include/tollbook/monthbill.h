@@ -80,6 +80,9 @@ void tb_month_pairs_release(tb_month_pairs *pairs);
 TB_MUST_USE tb_code tb_account_zones(tb_store *store, int64_t account, int64_t now_us,
                                      tb_zone_month **ret_zones, size_t *ret_n, tb_error *err);
 
+/* Why all its zones are shown disabled: TB_ZONE_UNFUNDED, TB_ZONE_CAPPED, or TB_ZONE_ON where they are not. */
+TB_MUST_USE tb_code tb_account_state(tb_store *store, int64_t account, int64_t now_us, tb_zone_state *ret_state, tb_error *err);
+
 TB_MUST_USE tb_code tb_account_summary(tb_store *store, int64_t account, int64_t now_us,
                                        tb_buf *out, tb_error *err);
 TB_MUST_USE tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us,

@@ -68,14 +68,16 @@ TB_MUST_USE tb_code tb_billing_summary_encode(const tb_zone_month *zones, size_t
                                               tb_error *err);
 
 /* Enabled, as clients see it: what the zone's settings say, but false once its limit of bytes a
- * month is reached (limit 0: none), and while its account is out of funds. */
+ * month is reached (limit 0: none), while its account is out of funds, and while the cap of its contract is reached. */
 typedef enum tb_zone_state {
     TB_ZONE_ON,
     TB_ZONE_SET_OFF,
     TB_ZONE_AT_LIMIT,
     TB_ZONE_UNFUNDED,
+    TB_ZONE_CAPPED,
 } tb_zone_state;
-tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, bool out_of_funds);
+/* account: TB_ZONE_ON, or why all of the account's zones are off. */
+tb_zone_state tb_zone_state_of(bool set, tb_i128 limit, tb_i128 used, tb_zone_state account);
 
 TB_API_END
 

@@ -110,6 +110,7 @@ static tb_code begin_round(alerting *a, tb_store *store, tb_error *err)
     if (code || !alert_round_due(&a->rounds, a->began_us, version, &a->all)) return code;
     if (!a->watch) a->watch = tb_alert_watch_new();
     if (!a->watch) return tb_no_memory(err);
+    if (!a->url) tb_alert_watch_caps(a->watch);
     a->running = true;
     a->moved = false;
     a->counting = 0;
@@ -184,6 +185,18 @@ static void end_alerts(void *ctx)
     *a = (alerting){0};
 }
 
+static periodic_task alerts_task(void)
+{
+    return (periodic_task){.name = "alerts", .read = read_alerts, .write = note_alerts, .over = end_round,
+                           .wait_us = poll_wait, .ctx = &state};
+}
+
+periodic_task api_caps(void)
+{
+    state = (alerting){.rounds = alert_no_round};
+    return alerts_task();
+}
+
 tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us, outbox_work *ret_work,
                    periodic_task *ret_task, tb_error *err)
 {
@@ -192,7 +205,6 @@ tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pa
     state = (alerting){.url = url, .ca = ca, .limit_us = limit_us, .rounds = alert_no_round};
     *ret_work = (outbox_work){.want = want_messages, .send = send_message, .end = end_alerts, .ctx = &state,
                               .pause_us = pause_us};
-    *ret_task = (periodic_task){.name = "alerts", .read = read_alerts, .write = note_alerts, .over = end_round,
-                                .wait_us = poll_wait, .ctx = &state};
+    *ret_task = alerts_task();
     return TB_OK;
 }

@@ -11,6 +11,9 @@
 TB_MUST_USE tb_code api_alerts(const char *url, const char *ca, int64_t limit_us, int64_t pause_us,
                                outbox_work *ret_work, periodic_task *ret_task, tb_error *err);
 
+/* Without `--alert-url`: the periodic task that raises the alerts of caps, since zones are disabled by them. */
+periodic_task api_caps(void);
+
 /* Accounts with usage without a price, as of the last round over all accounts: their alerts on money do not count it.
  * Any thread. */
 uint64_t api_alerts_unpriced(void);

@@ -36,6 +36,8 @@ static const char *const closed[] = {
     [TB_ZONE_AT_LIMIT] = "The pull zone is disabled: it has reached its MonthlyBandwidthLimit.",
     [TB_ZONE_UNFUNDED] = "The pull zone is disabled: the account is prepaid and its balance is not above 0. "
                          "A payment enables it.",
+    [TB_ZONE_CAPPED] = "The pull zone is disabled: the account has reached the cap of its contract. A higher cap, or the "
+                       "next month, enables it.",
 };
 
 /* Reads the zone's logging settings, and whether it is enabled now, in one snapshot. */

@@ -318,9 +318,9 @@ cli_command cli_commands[] = {
      .operands = "BUCKETS.ndjson|-",
      .min_operands = 1,
      .max_operands = 1,
-     .summary = "Add usage counters and shield events, one JSON object a line, whole or not at all",
+     .summary = "Add usage counters, meters' usage and shield events, one JSON object a line, whole or not at all",
      .details = "Plain, gzip or zstd. The same file again changes nothing. A line with \"shield_zone\" "
-                "is an event (docs/import-format.md).\n"
+                "is an event, one with \"meter\" is a meter's usage (docs/import-format.md).\n"
                 "\n"
                 "--withdraw takes the same file again and takes its counters back, all or nothing.\n"
                 "Largest values and shield events stay. See docs/operate/undo.md.",

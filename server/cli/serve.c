@@ -188,7 +188,10 @@ static int read_alerts(const cli_call *call, server_options *o)
     tb_error err;
     if (!url != !cli_text(call, "alert-secret-file"))
         return bad_option(call, "--alert-url and --alert-secret-file need each other.");
-    if (!url) return 0;
+    if (!url) {
+        o->tasks[o->n_tasks++] = api_caps();
+        return 0;
+    }
     if (api_alerts(url, o->ca, limit_us, pause_us, &o->outbox, &o->tasks[o->n_tasks], &err) == TB_OK) {
         o->n_tasks++;
         return 0;

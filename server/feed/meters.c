@@ -58,7 +58,7 @@ void feed_metered_clear(feed_metered *metered)
 }
 
 /* For the first line of a run, and of a worker. */
-static tb_code begin(feed_worker *worker, tb_error *err)
+static tb_code begin_meters(feed_worker *worker, tb_error *err)
 {
     feed_run *run = worker->run;
     feed_metered *m = &run->metered;
@@ -211,7 +211,7 @@ static tb_code refuse_meter(taking *t)
     return refuse(t, t->line->at.meter);
 }
 
-static tb_code take(taking *t, uint64_t order, tb_error *err)
+static tb_code take_meter_line(taking *t, uint64_t order, tb_error *err)
 {
     int64_t at_us = 0;
     const tb_meter *meter = find_meter(t->run, t->line->meter);
@@ -229,9 +229,9 @@ tb_code feed_meters_take(feed_worker *worker, const char *line, size_t len, int6
     tb_meter_line read;
     *ret_good = tb_meter_line_parse(line, len, now_ms, &read, ret_reject, ret_why);
     if (!*ret_good) return TB_OK;
-    tb_code code = worker->meters.batch ? TB_OK : begin(worker, err);
+    tb_code code = worker->meters.batch ? TB_OK : begin_meters(worker, err);
     taking t = {.worker = worker, .run = worker->run, .line = &read, .good = true, .why = ret_why};
-    if (!code) code = take(&t, (uint64_t)worker->number << 32 | (worker->lines & UINT32_MAX), err);
+    if (!code) code = take_meter_line(&t, (uint64_t)worker->number << 32 | (worker->lines & UINT32_MAX), err);
     *ret_good = t.good;
     if (!code && !t.good)
         *ret_reject = (tb_reject){

@@ -12,7 +12,9 @@
 /* How many days it will copy is not known before it is taken: 20 milliseconds where it shares its transaction. */
 #define COPIES_FEW ((size_t)20000)
 
-typedef enum kind { DAYS, HOURS, ACCOUNTS, EDGES, COUNTRIES, BLOCKS, EVENTS, PLACES, STANDING, BYTES, REFUSED, KINDS } kind;
+typedef enum kind {
+    DAYS, HOURS, ACCOUNTS, EDGES, COUNTRIES, BLOCKS, EVENTS, PLACES, STANDING, BYTES, REFUSED, SERIES, METERED, VALUES, KINDS
+} kind;
 
 static const struct {
     size_t cost;
@@ -29,6 +31,9 @@ static const struct {
     [STANDING] = {5, "bytes of stored shield events that these go among"},
     [BYTES] = {8, "bytes of kept lines and shield events, packed"},
     [REFUSED] = {3000, "refused lines"},
+    [SERIES] = {20000, "resources of meters, counted for each meter and its dimensions"},
+    [METERED] = {6000, "hours of meters, counted for each resource"},
+    [VALUES] = {4000, "values of gauges"},
 };
 
 typedef struct load {
@@ -102,6 +107,11 @@ static load load_of(const feed_run *run)
         l.n[EVENTS] += worker->events.n;
         l.n[BYTES] += bytes + worker->events.bytes.len;
         l.n[REFUSED] += worker->rejects.n;
+        if (!worker->meters.batch) continue;
+        const tb_meter_usage metered = tb_meter_batch_usage(worker->meters.batch);
+        l.n[SERIES] += metered.n_keys;
+        l.n[METERED] += tb_rollup_groups(metered.hours);
+        l.n[VALUES] += metered.n_values;
     }
     if (l.n[REFUSED] > TB_REJECTS_KEPT) l.n[REFUSED] = TB_REJECTS_KEPT;
     return l;

@@ -91,6 +91,8 @@ SECTIONS = (
         ("TB_CONTAINER_ID_MAX", "bytes", "id of a container application or a registry"),
         ("TB_CONTAINER_ORIGIN_MAX", "bytes", "address of a registry"),
         ("TB_METERS_MAX", "", "meters"),
+        ("TB_FEES_MAX", "", "fees of an account, a pull zone or a load balancer"),
+        ("TB_FEE_QUANTITY_MAX", "", "quantity of a fee"),
     )),
     ("Prices and documents", "", (
         ("TB_BOOK_MAX", "bytes", "price book"),

@@ -26,6 +26,8 @@ CATALOG = {
     "accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}],
     "zones": [{"id": zone, "account": account, "name": f"zone-{zone}"}
               for zone, account in ZONES.items() if account],
+    "meters": [{"meter": "disk", "kind": "gauge", "unit": "byte", "resource": "disk"},
+               {"meter": "runs", "kind": "counter", "unit": "run", "resource": "script"}],
 }
 
 

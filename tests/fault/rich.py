@@ -73,6 +73,10 @@ def catalog(stage):
         made["seller"] = {"name": "Tollbook CDN", "country": "DE", "city": f"city {stage}",
                           "tax_currency": "EUR", "rates": {"2026-10": "0.92"},
                           "payment": {"iban": "NO9386011117947"}}
+    made["meters"] = [
+        {"meter": "runs", "name": f"Runs {stage}", "kind": "counter", "unit": "run", "resource": "script", "dimensions": ["region"]},
+        {"meter": "disk", "kind": "gauge", "unit": "byte", "resource": "disk", "dimensions": ["region"]},
+        {"meter": "port", "kind": "sample", "unit": "byte", "resource": "port"}]
     if stage == 2:
         made["regions"] = [
             {"id": 1, "code": "DE", "name": "EU: Frankfurt, DE", "billing": "EU"},
@@ -265,12 +269,31 @@ def alerts(m):
     m.tool("alerts", "--off", now=LOGS)
 
 
+def metered(meter, resource, moment, value, **more):
+    region = {} if meter == "port" else {"dimensions": {"region": "DE"}}
+    return {"meter": meter, "resource": resource, "hour" if meter == "runs" else "time": moment, "value": value, **region, **more}
+
+
+def meters(m):
+    """Usage of meters, some of it late, some withdrawn. No book prices it: so nothing is billed after it."""
+    m.take(*(metered("disk", f"d{i}", f"2026-12-0{i}T05:07:00Z", 1000 * i, account=i) for i in (1, 2, 3)), now=LOGS)
+    back = "".join(json.dumps(metered("disk", "d1", f"2026-12-01T05:0{i}:00Z", i)) + "\n" for i in (6, 7, 8))
+    m.tool("import", "-", stdin=back, now=LOGS)
+    m.tool("import", "--withdraw", "-", stdin=back, now=LOGS)
+    for i in (1, 2, 3):  # these stay in runs
+        m.take(metered("runs", f"s{i}", f"2026-12-0{i}T05:00:00Z", 10 * i, account=i),
+               metered("port", f"p{i}", f"2026-12-0{i}T05:10:00Z", 7 * i, account=i), now=LOGS)
+    m.take(metered("runs", "s1", "2026-09-07T05:00:00Z", 9), metered("runs", "s3", "2026-10-07T05:00:00Z", 9),
+           metered("port", "p1", "2026-09-07T05:25:00Z", 9), now=LOGS)
+
+
 def rich(folder):
     m = Maker(folder, "rich.db")
     early(m)
     late(m)
     secrets(m)
     alerts(m)
+    meters(m)
     return m
 
 

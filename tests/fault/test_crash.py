@@ -86,23 +86,40 @@ def events(count):
     return "".join(out).encode()
 
 
-def stored_events(db):
-    return run("query", "--db", db, "SELECT zone, day, events, hex(first), hex(data) FROM event_block"
-                                    " ORDER BY zone, first").stdout
+def metered(count):
+    """Usage lines of meters, of resources that few lines name the account of."""
+    out = []
+    for i in range(count):
+        n = rng.randrange(300) if i >= 300 else i
+        line = {"meter": "disk", "resource": f"d{n}", "time": f"2026-11-{1 + i % 4:02}T0{i % 9}:{i % 60:02}:00Z", "value": i}
+        if n % 2:
+            line = {"meter": "runs", "resource": f"r{n}", "hour": f"2026-11-{1 + i % 4:02}T0{i % 9}:00:00Z", "value": i}
+        if i < 300 or i % 5 == 0:
+            line["account"] = 1 + n % 4 // 2
+        out.append(json.dumps(line) + "\n")
+    return "".join(out).encode()
+
+
+def stored_rows(db):
+    """Events, values of gauges, and the sums of inputs, which verify compares with the hours."""
+    return b"".join(run("query", "--db", db, sql).stdout for sql in (
+        "SELECT zone, day, events, hex(first), hex(data) FROM event_block ORDER BY zone, first",
+        "SELECT * FROM meter_resource ORDER BY 1,2", "SELECT * FROM meter_series ORDER BY 1",
+        "SELECT * FROM gauge ORDER BY 1,2,3", "SELECT id, accepted, sums FROM segment ORDER BY 1"))
 
 
 def crash_import(path):
     """All of an import is there, or nothing, and a retry makes it whole."""
     first, second = path / "first", path / "second"
-    first.write_bytes(events(5000))
-    second.write_bytes(events(60000))
+    first.write_bytes(events(5000) + metered(2000))
+    second.write_bytes(events(60000) + metered(20000))
     clean = make(path / "clean.db")
     run("import", "--db", clean, first)
-    before = stored_events(clean)
+    before = stored_rows(clean)
     begin = time.monotonic()
     run("import", "--db", clean, second)
     longest = 1.1 * (time.monotonic() - begin)
-    after = stored_events(clean)
+    after = stored_rows(clean)
     db = make(path / "t.db")
     run("import", "--db", db, first)
     killed = kills = 0
@@ -110,15 +127,15 @@ def crash_import(path):
         kills += 1
         killed += kill_soon(start("import", "--db", db, second), longest)
         verify(db)
-        now = stored_events(db)
+        now = stored_rows(db)
         require(now in (before, after), "part of an import is there")
         if now == after:
             db = make(path / f"t{kills}.db")
             run("import", "--db", db, first)
     run("import", "--db", db, second)
-    require(stored_events(db) == after, "the shield events differ from an undisturbed run's")
+    require(stored_rows(db) == after, "the shield events or the usage of meters differ from an undisturbed run's")
     verify(db)
-    print(f"import of shield events: {killed} of {kills} runs killed, each left all or nothing")
+    print(f"import of shield events and usage of meters: {killed} of {kills} runs killed, each left all or nothing")
 
 
 def post(port, key, name, body, target="/ingest/logs"):

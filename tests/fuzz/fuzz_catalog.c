@@ -98,6 +98,26 @@ static void check_regions(const tb_catalog *c)
     }
 }
 
+/* A stored declaration is read as the catalogue's was. */
+static void check_meters(const tb_catalog *c)
+{
+    MUST(c->n_meters <= TB_METERS_MAX);
+    for (size_t i = 0; i < c->n_meters; i++) {
+        const tb_meter *m = &c->meters[i].meter;
+        tb_meter again;
+        tb_error err;
+        check_document(c->meters[i].document);
+        MUST(!tb_meter_parse(c->meters[i].document, strlen(c->meters[i].document), &again, &err));
+        MUST(strcmp(m->id, again.id) == 0 && strcmp(m->name, again.name) == 0 && strcmp(m->unit, again.unit) == 0);
+        MUST(m->id[0] && m->name[0] && m->unit[0] && m->noun[0] && m->unece[0] && m->display_per >= 1 && m->round_up >= 0);
+        MUST(m->kind == again.kind && m->round_up == again.round_up && m->n_dimensions == again.n_dimensions);
+        MUST((m->kind == TB_METER_SAMPLE) == (m->interval != 0));
+        MUST(!m->charge[0] || tb_meter_charge_known(m->charge));
+        for (size_t k = 0; k < i; k++)
+            MUST(strcmp(m->id, c->meters[k].meter.id) != 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size ? size : 1);
@@ -119,6 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_zones(&c);
     check_balancers(&c);
     check_regions(&c);
+    check_meters(&c);
     tb_catalog_release(&c);
     return 0;
 }

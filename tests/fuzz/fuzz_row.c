@@ -40,6 +40,32 @@ static void check_refused(const tb_reject *reject, const tb_error *err, size_t s
     MUST(memchr(err->message, 0, sizeof err->message) && memchr(err->field, 0, sizeof err->field));
 }
 
+/* A usage line of a meter: what is read can be checked against any declaration. */
+static void read_meter_line(const char *exact, size_t size)
+{
+    static const tb_meter meters[] = {
+        {.number = 1, .kind = TB_METER_COUNTER, .noun = "script", .n_dimensions = 1, .dimension = {"region"}},
+        {.number = 2, .kind = TB_METER_GAUGE, .noun = "disk", .n_dimensions = 2, .dimension = {"region", "tier"}},
+        {.number = 3, .kind = TB_METER_SAMPLE, .interval = 300, .noun = "port"}};
+    tb_meter_line read;
+    tb_reject reject;
+    tb_error err;
+    if (!tb_meter_line_parse(exact, size, NOW_MS, &read, &reject, &err)) {
+        check_refused(&reject, &err, size);
+        return;
+    }
+    MUST(read.meter[0] && read.resource[0] && read.value <= (uint64_t)TB_METER_VALUE_LARGEST && read.account >= 0);
+    for (size_t i = 0; i < sizeof meters / sizeof *meters; i++) {
+        tb_meter_key key;
+        int64_t at_us = 0;
+        if (tb_meter_line_check(&meters[i], &read, &key, &at_us, &err)) {
+            MUST(err.byte >= 1 && err.byte <= size && err.message[0]);
+            continue;
+        }
+        MUST(key.meter == meters[i].number && at_us <= read.time_us && read.time_us - at_us < 300 * INT64_C(1000000));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *line = malloc(size + 1);
@@ -61,6 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         check_refused(&reject, &err, size);
     }
+    read_meter_line(exact, size);
     free(line);
     free(exact);
     return 0;

@@ -59,6 +59,11 @@ RICH = {
     "container_apps": [{"id": "shop", "account": 1, "name": "shop",
                         "displayEndpoint": {"id": "e", "address": "a.example", "type": "cdn"}}],
     "container_limits": [{"account": 1, "maxNumberOfApplications": 5}],
+    "meters": [{"meter": "requests", "kind": "counter", "unit": "request", "resource": "script", "dimensions": ["region", "plan"],
+                "charge": "ScriptingRequests", "ledger_code": "8410", "unece": "C62"},
+               {"meter": "ram", "name": "Memory", "kind": "gauge", "unit": "byte", "round_up": "64000000",
+                "display": {"unit": "GB", "per": 1000000000}},
+               {"meter": "port", "kind": "sample", "unit": "byte", "interval": 3600}],
 }
 # What stands in the place of a value. RAW is written as it is: no number of Python's has its text.
 RAW = ["1e400", "1e-400", "-0", "1E2", "0.1234567890123456", "0.000000000000001", "1e21",

@@ -13,9 +13,9 @@ from clickhouse import PROGRAM, ClickHouse
 from harness import BUILD, PATIENCE, SOURCE
 from script import LONG
 
-PROGRAMS = ["prop_runs", "test_invoice_usage", "test_store_bill_input", "test_store_late", "test_store_query", "test_store_usage",
+PROGRAMS = ["prop_runs", "test_invoice_usage", "test_meter_feed", "test_store_bill_input", "test_store_late", "test_store_query", "test_store_usage",
             "test_store_verify", "test_withdraw"]
-MORE = ["prop_correct", "test_alerts", "test_book_operations", "test_containers", "test_feed", "test_feed_logs", "test_feed_parse", "test_forget",
+MORE = ["prop_correct", "test_alerts", "test_book_operations", "test_containers", "test_feed", "test_feed_cloud", "test_feed_logs", "test_feed_parse", "test_forget",
         "test_ledger_verify", "test_operations", "test_store_audit", "test_store_backup", "test_store_books",
         "test_store_catalogue", "test_store_events", "test_store_invoices", "test_store_ledger", "test_store_logs",
         "test_store_parties", "test_store_rejects", "test_store_runs", "test_store_scenarios", "test_store_shadows",
@@ -51,6 +51,7 @@ LEFT_OUT = {
          "a_fold_takes_what_may_be_in_memory", "what_is_spent_goes_as_lines_come",
          "much_that_comes_has_its_part_of_a_fold_at_once", "a_spent_run_that_goes_is_nothing_that_was_there",
          "what_waits_of_an_account_is_counted", "blocks_far_apart_stay_apart"],
+    "Hours and days leave the servers when their month is compacted, not at once.": ["old_usage_goes_and_the_value_that_holds_stays"],
     "A cursor over servers holds an answer of theirs.": ["a_cursor_says_how_many_bytes_it_holds_open"],
     "What is three days old is looked for once a minute on servers.": ["a_block_goes_when_its_last_line_is_three_days_old"],
     "Where counters are on servers series are asked for by their ids, and none waits.":

@@ -25,8 +25,9 @@ KNOWN = ["account\tacme \"1\"\t" + json.dumps(LABELS)] + \
     [f"labels\t{zone}\t{json.dumps(labels)}" for zone, labels in ZONE_LABELS.items()]
 
 SUBCATEGORIES = {"Content Delivery": "Networking", "Application Networking": "Networking",
-                 "Other (Other)": "Other"}
-UNITS = {"B", "GB", "Requests", "1000000 Requests", "Seconds", "Months", "Units"}
+                 "Other (Networking)": "Networking", "Other (Other)": "Other"}
+UNITS = {"B", "GB", "Requests", "1000000 Requests", "Seconds", "Months", "Units", "Mbps", "GB-Months", "GB-Hours",
+         "Licences", "Packs"}
 
 
 def number(cell, row=None):
@@ -110,7 +111,7 @@ COLUMNS = {
     "ChargePeriodEnd": (False, moment),
     "ChargePeriodStart": (False, lambda c, row: moment(c, row) and c < row["ChargePeriodEnd"]),
     "ConsumedQuantity": ("?", consumed),
-    "ConsumedUnit": ("?", with_other("ConsumedQuantity", among("B", "Requests"))),
+    "ConsumedUnit": ("?", with_other("ConsumedQuantity", among("B", "Requests", "B-Seconds", "Licences", "Packs"))),
     "ContractedCost": (False, product("ContractedCost", "ContractedUnitPrice")),
     "ContractedUnitPrice": ("?", of_charges(price)),
     "EffectiveCost": (False, number),
@@ -125,7 +126,7 @@ COLUMNS = {
     "PublisherName": (False, words),
     "RegionId": (True, words),
     "RegionName": ("?", with_other("RegionId")),
-    "ResourceId": (True, lambda c, row: re.fullmatch(r"(zone|load_balancer):\d+", c)),
+    "ResourceId": (True, lambda c, row: re.fullmatch(r"(zone|load_balancer):\d+|script:\w+", c)),
     "ResourceName": ("?", name_of_resource),
     "ResourceType": ("?", with_other("ResourceId")),
     "ServiceCategory": (False, among("Networking", "Other")),

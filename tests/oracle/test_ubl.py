@@ -58,9 +58,10 @@ def quantities(canonical, document):
         number, unit = int(line.text("ID").split(".")[0]), line.unit(document.quantity)
         month = made.seconds_of(made.MONTH)
         found.setdefault(number, []).append(
-            line.number(document.quantity) * sign * (month if unit == "MON" else places[unit]))
+            line.number(document.quantity) * sign * (month if unit == "MON" else places.get(unit, 1)))
     for line in canonical["lines"]:
-        if line["kind"] not in (*LUMPS, "correction") and \
+        metered = line["kind"] in ("meter", "percentile")  # in units of the price, rounded
+        if not metered and line["kind"] not in (*LUMPS, "correction") and \
                 sum(found[line["line"]]) != Decimal(line["quantity"]):
             wrong.append(f"line {line['line']}: {found[line['line']]} for {line['quantity']}")
     return wrong

@@ -13,7 +13,7 @@ MONTH = (2026, 10)
 MINOR = {"JPY": 0, "KWD": 3}
 UNITS = {"bandwidth": "byte", "volume": "byte", "override": "byte", "optimizer": "second",
          "balancer_fee": "second", "balancer_requests": "request", "minimum": "month",
-         "discount": "month", "commit": "month", "correction": "byte"}
+         "discount": "month", "commit": "month", "correction": "byte", "percentile": "byte"}
 ZEROS = "0" * 64
 
 SELLER = {"name": "Tollbook Netze GmbH", "street": "Am Kanal 1", "city": "Berlin",
@@ -94,7 +94,7 @@ class Document:
         exact = sum((Decimal(t["amount"]) for t in made), Decimal(0)) if exact is None else Decimal(exact)
         amount = rounded(exact, self.digits) if amount is None else Decimal(amount)
         line = {"line": len(self.lines) + 1, "kind": kind, "resource": resource, "region": region,
-                "quantity": plain(quantity), "unit": UNITS[kind], "tiers": made,
+                "quantity": plain(quantity), "unit": UNITS.get(kind), "tiers": made,
                 "exact": plain(exact), "amount": f"{amount:.{self.digits}f}", "evidence": None}
         line.update(more)
         self.lines.append(line)
@@ -138,6 +138,19 @@ class Document:
             if count > included else [(0, count, 0, 0, 0)]
         return self.line("balancer_requests", f"load_balancer:{balancer}", count, tiers)
 
+    def meter(self, meter, name, quantity, prices, per=None, per_unit=None, unit="request", region=None, resource=None,
+              unece="C62", **more):
+        """prices: (units, price for `per`, flat)."""
+        at, tiers = 0, []
+        for units, price, flat in prices:
+            exact = (Decimal(price) * units / Decimal(per or 1)).quantize(Decimal(1).scaleb(-18), ROUND_HALF_UP)
+            tiers.append((at, at + units, price, price, exact + Decimal(flat)))
+            at += units
+        line = self.line("meter", resource or f"meter:{meter}", quantity, tiers, region, meter=meter, description=name,
+                         unit=unit, unece=unece, **more)
+        line.update({k: v for k, v in (("per", per and plain(per)), ("per_unit", per_unit)) if v})
+        return line
+
     def minimum(self, amount):
         return self.line("minimum", "account:1", 1, [], exact=amount)
 
@@ -166,7 +179,7 @@ class Document:
         for tier in line["tiers"]:
             if Decimal(quantity) < 0:
                 tier["units"] = plain(-Decimal(tier["units"]))
-        line["unit"] = UNITS[kind]
+        line["unit"] = UNITS.get(kind)
         line["corrects"] = {"invoice": invoice, "kind": kind, "since": 7}
         line["period"] = period(month)
         return line
@@ -253,6 +266,30 @@ def corrections(**more):
     d.correction("volume", month_after(MONTH, -1), "2026-000088", resource="account:1",
                  quantity=-3 * GB, tiers=[(0, 3 * GB, Decimal("0.005") / GB, "0.005", "-0.015")],
                  amount="-0.01")
+    return d
+
+
+def meters(**more):
+    d = Document(**more)
+    month = seconds_of(d.month)
+    d.line("percentile", "account:1", 36_000_000_000, [(0, 36_000_000_000, "0.8", "0.8", 64)], per="450000000",
+           per_unit="Mbps")
+    d.meter("calls", "Script calls", 1_234_567, [(1_234_567, "0.20", 0)], per=10**6, resource="script:a_1",
+            ledger_code="4100")
+    d.meter("plain", "Licences, \"all\"", 12, [(10, 0, 0), (2, "1.5", 0)], unit="licence", unece="EA")
+    d.meter("storage", "Storage", 150 * GB * month, [(100 * GB * month, "0.02", 0), (50 * GB * month, "0.01", "2.50")],
+            per=GB * month, per_unit="GB-month", unit="byte-second", region="DE")
+    d.meter("storage", "Storage", 3600 * GB, [(3600 * GB, "0.03", 0)], per=GB * month, per_unit="GB-month",
+            unit="byte-second", region="a, b")
+    d.meter("ram", "Memory", 987654321987654321, [(987654321987654321, "0.005", 0)], per=GB * 3600, per_unit="GB-hour",
+            unit="byte-second")
+    packs = d.meter("packs", "Packs", 25, [(25, 3, 0)], unit="pack", unece="XPK")
+    packs["tiers"][0].update(blocks="3", amount="9")
+    packs.update(exact="9", amount=f"{rounded(9, d.digits):.{d.digits}f}")
+    d.line("minimum", "meter:packs", 1, [], exact="11", meter="packs", description="Packs", unece="XPK")
+    late = d.correction("meter", month_after(d.month, -1), "2026-000044", resource="script:b", quantity=-2 * 10**6,
+                        tiers=[(0, 2 * 10**6, "0.2", "0.2", "-0.4")])
+    late.update(meter="calls", description="Script calls", per="1000000", unit="request", unece="C62")
     return d
 
 
@@ -418,6 +455,9 @@ KINDS = {
     "contract-against-correction": lambda: _with(negative_invoice(), lambda d: d.discount("5")),
     "commit-alone": commit_alone,
     "commit-alone-O": lambda: commit_alone(tax=("None", "0", "O")),
+    "meters": meters,
+    "meters-yen": lambda: meters(currency="JPY"),
+    "meters-discounted": lambda: _with(meters(), lambda d: d.discount("5")),
     "everything": everything,
     "paid": lambda: everything(paid="10.00"),
     "paid-whole": lambda: plain_document(paid="0.21"),

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 CAC = "{urn:oasis:names:specification:ubl:schema:xsd:CommonAggregateComponents-2}"
 CBC = "{urn:oasis:names:specification:ubl:schema:xsd:CommonBasicComponents-2}"
-UNITS = {"E34", "C62", "MON", "DAY", "HUR", "SEC"}
+UNITS = {"E34", "C62", "MON", "DAY", "HUR", "SEC", "EA", "XPK"}
 CATEGORIES = {"S", "Z", "E", "AE", "K", "G", "O"}
 SELLER, BUYER = "AccountingSupplierParty/Party", "AccountingCustomerParty/Party"
 TOTAL = "LegalMonetaryTotal/"

@@ -226,13 +226,14 @@ static void put_row(tb_buf *out, const tb_bill_tier *t)
 
 static void rows_sum_to_their_line(const tb_bill_line *line)
 {
+    const bool own_axis = line->kind == TB_LINE_CAP || (line->kind == TB_LINE_COMMIT && line->tiers[0].from);
     tb_decimal sum = TB_DECIMAL_ZERO;
     tb_i128 units = 0;
     for (size_t i = 0; i < line->n_tiers; i++) {
         ck_assert_int_eq(tb_decimal_add(sum, line->tiers[i].amount, &sum, NULL), TB_OK);
-        ck_assert(line->tiers[i].from == units);
+        ck_assert(own_axis || line->tiers[i].from == units);
         units += line->tiers[i].units;
-        ck_assert(line->tiers[i].to == units || line->kind == TB_LINE_DISCOUNT);
+        ck_assert(own_axis || line->tiers[i].to == units || line->kind == TB_LINE_DISCOUNT);
     }
     ck_assert_uint_gt(line->n_tiers, 0);
     ck_assert_int_eq(tb_decimal_compare(sum, line->exact), 0);
@@ -1000,6 +1001,137 @@ START_TEST(a_part_without_a_book_owes_no_commit_and_is_listed)
 }
 END_TEST
 
+/* --- periods and caps --- */
+
+static void agree_periods(const char *amount, int months, bool rollover, int64_t from, int64_t to)
+{
+    in.contract = (tb_contract){.n_commits = 1};
+    in.contract.commits[0] = (tb_commit){dec(amount), months, rollover, from, to};
+    in.n_earlier = 0;
+}
+
+static void earlier(int64_t month, const char *amount)
+{
+    in.earlier[in.n_earlier++] = (tb_bill_earlier){month, dec(amount)};
+}
+
+START_TEST(a_period_is_trued_up_in_its_last_month_and_names_each_month)
+{
+    in.running = in.active_zone = false;
+    premium(101, 0, TB_REGION_EU, INT64_C(1000000000000)); /* 10.00 */
+    agree_periods("100", 3, false, MONTH - 2, INT64_MAX);
+    earlier(MONTH - 2, "40.00");
+    earlier(MONTH - 1, "20.55");
+    rate();
+    lines_are("1 bandwidth zone:101 EU 1000000000000 10 10.00\n"
+              "2 commit account:1 - 3 29.45 29.45\n");
+    const tb_bill_line *line = &bill.lines[1];
+    ck_assert_uint_eq(line->n_tiers, 4);
+    ck_assert(line->tiers[0].from == MONTH - 2 && line->tiers[0].to == MONTH + 1 && line->tiers[0].units == 3);
+    ck_assert(line->tiers[1].from == MONTH - 2 && line->tiers[1].amount.mantissa == -4000);
+    ck_assert(line->tiers[3].from == MONTH && line->tiers[3].amount.mantissa == -1000);
+    ck_assert(tb_decimal_compare(bill.counted, dec("39.45")) == 0 && tb_decimal_compare(bill.commit, dec("29.45")) == 0);
+    in.earlier[1].amount = dec("50"); /* used up */
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 1);
+}
+END_TEST
+
+START_TEST(a_month_within_a_period_and_a_running_one_have_no_commit)
+{
+    in.running = in.active_zone = false;
+    agree_periods("100", 3, false, MONTH - 1, INT64_MAX);
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 0);
+    agree_periods("100", 3, false, MONTH - 2, INT64_MAX);
+    in.running = true;
+    rate();
+    ck_assert_uint_eq(bill.n_lines, 0);
+}
+END_TEST
+
+START_TEST(a_period_that_is_cut_owes_its_part_by_months)
+{
+    in.running = in.active_zone = false;
+    agree_periods("100", 3, false, MONTH - 1, MONTH);
+    earlier(MONTH - 1, "0");
+    rate();
+    lines_are("1 commit account:1 - 2 66.666666666666666667 66.67\n");
+    agree_periods("100", 12, false, MONTH, MONTH);
+    rate();
+    lines_are("1 commit account:1 - 1 8.333333333333333333 8.33\n");
+}
+END_TEST
+
+START_TEST(what_was_paid_and_not_used_counts_in_the_next_period)
+{
+    in.running = in.active_zone = false;
+    agree_periods("50", 1, true, MONTH - 3, INT64_MAX);
+    earlier(MONTH - 1, "30");
+    rate();
+    lines_are("1 commit account:1 - 1 20 20.00\n");
+    in.contract.n_commits = 2; /* a ramp: the one before it rolls over */
+    in.contract.commits[0].to = MONTH - 1;
+    in.contract.commits[1] = (tb_commit){dec("90"), 1, false, MONTH, INT64_MAX};
+    rate();
+    lines_are("1 commit account:1 - 1 60 60.00\n");
+}
+END_TEST
+
+START_TEST(the_months_that_a_commit_counts_are_checked)
+{
+    tb_bill none;
+    in.running = in.active_zone = false;
+    agree_periods("100", 3, false, MONTH - 2, INT64_MAX);
+    earlier(MONTH - 1, "1");
+    ck_assert_int_eq(tb_bill_rate(&in, NULL, &none, NULL), TB_E_VALIDATION);
+    earlier(MONTH - 2, "1");
+    ck_assert_int_eq(tb_bill_rate(&in, NULL, &none, NULL), TB_E_VALIDATION);
+    agree_periods("100", 1, false, MONTH, INT64_MAX);
+    earlier(MONTH - 1, "1");
+    ck_assert_int_eq(tb_bill_rate(&in, NULL, &none, NULL), TB_E_VALIDATION);
+}
+END_TEST
+
+START_TEST(periods_count_from_their_commits_first_month)
+{
+    tb_contract c = {.n_commits = 2};
+    tb_commit_period p;
+    c.commits[0] = (tb_commit){dec("1"), 3, true, 100, 106};
+    c.commits[1] = (tb_commit){dec("2"), 12, false, 107, INT64_MAX};
+    const int64_t wanted[][4] = {/* month, first, last, carries */
+                                 {100, 100, 102, 0}, {104, 103, 105, 1}, {106, 106, 106, 1}, {107, 107, 118, 1}, {119, 119, 130, 0}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        ck_assert(tb_contract_period(&c, wanted[i][0], &p));
+        ck_assert(p.first == wanted[i][1] && p.last == wanted[i][2] && p.carries == (wanted[i][3] != 0));
+    }
+    ck_assert(!tb_contract_period(&c, 99, &p));
+    c.commits[0] = (tb_commit){dec("1"), 12, false, INT64_MIN, INT64_MAX};
+    c.n_commits = 1;
+    ck_assert(tb_contract_period(&c, 679, &p) && p.first == 672 && p.last == 683); /* 2026 */
+}
+END_TEST
+
+START_TEST(a_cap_takes_off_what_came_after_its_alert_and_never_below_the_cap)
+{
+    static const struct {
+        const char *before, *off;
+    } rows[] = {{"7.50", "-2.50"}, {"6.00", "-4.00"}, {"5.00", "-4.00"}, {"9.99", "-0.01"}, {"10.00", NULL}, {"12", NULL}};
+    in.running = in.active_zone = false;
+    premium(101, 0, TB_REGION_EU, INT64_C(1000000000000)); /* 10.00 */
+    in.contract = (tb_contract){.cap_action = TB_CAP_DISABLE, .cap = dec("6")};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        in.cap = (tb_bill_cap){true, in.parts[0].from_us, dec(rows[i].before)};
+        rate();
+        ck_assert_uint_eq(bill.n_lines, rows[i].off ? 2 : 1);
+        if (!rows[i].off) continue;
+        ck_assert_int_eq(bill.lines[1].kind, TB_LINE_CAP);
+        ck_assert(tb_decimal_compare(bill.lines[1].amount, dec(rows[i].off)) == 0);
+        ck_assert_str_eq(bill.lines[1].description, "Spending cap, reached at 2026-10-01T00:00:00Z");
+    }
+}
+END_TEST
+
 START_TEST(a_minimum_that_large_lines_have_reached_is_no_line)
 {
     part_until(HOURS, APART);
@@ -1289,6 +1421,13 @@ static void add_sums(TCase *t)
     tcase_add_test(t, a_contract_s_discount_is_on_rounded_lines_and_rounded_once);
     tcase_add_test(t, a_commit_takes_what_is_paid_and_a_minimum_what_is_left);
     tcase_add_test(t, a_commit_that_is_used_up_is_no_line);
+    tcase_add_test(t, a_period_is_trued_up_in_its_last_month_and_names_each_month);
+    tcase_add_test(t, a_month_within_a_period_and_a_running_one_have_no_commit);
+    tcase_add_test(t, a_period_that_is_cut_owes_its_part_by_months);
+    tcase_add_test(t, what_was_paid_and_not_used_counts_in_the_next_period);
+    tcase_add_test(t, the_months_that_a_commit_counts_are_checked);
+    tcase_add_test(t, periods_count_from_their_commits_first_month);
+    tcase_add_test(t, a_cap_takes_off_what_came_after_its_alert_and_never_below_the_cap);
     tcase_add_test(t, a_part_without_a_book_owes_no_commit_and_is_listed);
     tcase_add_test(t, a_running_month_and_an_idle_account_have_no_minimum);
     tcase_add_test(t, the_minimum_is_prorated_over_books);

@@ -194,6 +194,7 @@ START_TEST(a_price_is_for_a_number_or_a_unit)
     refused(METER("\"price\":\"1\",\"per\":\"\""), "meters.m.per", "1 to 32 bytes");
     refused(METER("\"price\":\"1\",\"per\":\"a unit of more than thirty-two bytes\""), "meters.m.per", "1 to 32 bytes");
     refused(METER("\"price\":\"1\",\"per\":[]"), "meters.m.per", "a number or a unit");
+    refused(METER("\"price\":\"1\",\"per\":{\"x\":1}"), "meters.m.per", "a number or a unit");
 }
 END_TEST
 

@@ -135,6 +135,7 @@ START_TEST(all_kinds_of_meters_and_accounts_left_out)
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM gauge"), 1);
     ck_assert_int_eq(number(&f, "SELECT value FROM gauge"), 49); /* of one moment, the later one */
     ck_assert_int_eq(number(&f, "SELECT account FROM meter_resource WHERE name='s\"\xc3\xb6'"), 4);
+    expect(&f, EVENT("6", "calls", "shield_zone", "", "\"account\":3,\"value\":1"), 1, 0);
     expect(&f, EVENT("5", "storage", "z1", "", "\"value\":1,\"dimensions\":{\"region\":\"DE\"}"), 1, 0);
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM event_id_month"), 2);
     ck_assert_int_eq(number(&f, "SELECT min(account) FROM event_id_month"), 3);

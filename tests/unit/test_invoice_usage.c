@@ -132,13 +132,14 @@ END_TEST
 
 START_TEST(a_zone_is_enabled_below_its_limit_and_while_its_account_has_funds)
 {
-    ck_assert_int_eq(tb_zone_state_of(true, 0, 1000, false), TB_ZONE_ON);
-    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, false), TB_ZONE_SET_OFF);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, false), TB_ZONE_ON);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1000, false), TB_ZONE_AT_LIMIT);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1001, true), TB_ZONE_AT_LIMIT);
-    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, true), TB_ZONE_UNFUNDED);
-    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, true), TB_ZONE_SET_OFF);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 1000, TB_ZONE_ON), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, TB_ZONE_ON), TB_ZONE_SET_OFF);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, TB_ZONE_ON), TB_ZONE_ON);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1000, TB_ZONE_ON), TB_ZONE_AT_LIMIT);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 1001, TB_ZONE_UNFUNDED), TB_ZONE_AT_LIMIT);
+    ck_assert_int_eq(tb_zone_state_of(true, 1000, 999, TB_ZONE_UNFUNDED), TB_ZONE_UNFUNDED);
+    ck_assert_int_eq(tb_zone_state_of(true, 0, 999, TB_ZONE_CAPPED), TB_ZONE_CAPPED);
+    ck_assert_int_eq(tb_zone_state_of(false, 0, 0, TB_ZONE_CAPPED), TB_ZONE_SET_OFF);
 }
 END_TEST
 

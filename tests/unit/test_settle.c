@@ -92,6 +92,27 @@ START_TEST(money_goes_where_it_is_said_and_then_to_the_oldest_due)
 }
 END_TEST
 
+START_TEST(an_invoice_below_zero_pays_others)
+{
+    const tb_ledger_entry e[] = {
+        entry(1, TB_LEDGER_INVOICE, "-100", "2026-000001", ""),
+        entry(2, TB_LEDGER_INVOICE, "70", "2026-000002", ""),
+        entry(3, TB_LEDGER_INVOICE, "-20", "2026-000003", ""),
+    };
+    tb_settle_paper p[] = {paper("2026-000001", "2026-11-10", ""), paper("2026-000002", "2026-12-10", ""),
+                           paper("2026-000003", "2027-01-10", "")};
+    tb_settlement s;
+    ck_assert_int_eq(tb_settle(e, 3, p, 3, &s, NULL), TB_OK);
+    is(p[0].paid, "70");
+    is(p[0].remaining, "30");
+    is(p[1].remaining, "0");
+    is(p[2].remaining, "20");
+    is(s.receivable, "50");
+    is(s.balance, "-50");
+    tb_settlement_release(&s);
+}
+END_TEST
+
 static void on_day(tb_ledger_entry *e, int64_t day)
 {
     e->at_us = day * INT64_C(86400000000);
@@ -486,6 +507,7 @@ int main(void)
     Suite *suite = suite_create("settle");
     TCase *test = tcase_create("settle");
     tcase_add_test(test, money_goes_where_it_is_said_and_then_to_the_oldest_due);
+    tcase_add_test(test, an_invoice_below_zero_pays_others);
     tcase_add_test(test, what_takes_from_the_balance_is_owed_from_its_day_on);
     tcase_add_test(test, opening_balances_are_due_when_they_say_until_they_are_taken_back);
     tcase_add_test(test, what_a_text_counts_is_not_taken_by_what_is_due_before);

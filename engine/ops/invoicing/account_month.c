@@ -14,7 +14,7 @@
 
 /* Bytes come ascending by zone, zones too: one walk over both. */
 static tb_code fill_zones(const tb_month_bill *month, const tb_zone_terms *terms, size_t n,
-                          bool out_of_funds, tb_zone_month *zones, tb_error *err)
+                          tb_zone_state off, tb_zone_month *zones, tb_error *err)
 {
     const tb_bill_input *input = &month->source.input;
     size_t at = 0;
@@ -28,7 +28,7 @@ static tb_code fill_zones(const tb_month_bill *month, const tb_zone_terms *terms
         tb_code code = tb_bill_zone_charges(&month->bill, zone->zone, &zone->charges, err);
         if (code) return code;
         zone->enabled = tb_zone_state_of(terms[i].enabled, terms[i].limit, zone->bytes,
-                                         out_of_funds) == TB_ZONE_ON;
+                                         off) == TB_ZONE_ON;
     }
     return TB_OK;
 }
@@ -46,18 +46,30 @@ static tb_code read_month(tb_store *store, int64_t account, int64_t now_us, bill
     return code;
 }
 
+tb_code tb_account_state(tb_store *store, int64_t account, int64_t now_us, tb_zone_state *ret_state, tb_error *err)
+{
+    tb_account_cap cap;
+    bool out_of_funds = false;
+    tb_code code = tb_prepaid_out_of_funds(store, account, now_us, &out_of_funds, err);
+    *ret_state = out_of_funds ? TB_ZONE_UNFUNDED : TB_ZONE_ON;
+    if (code || out_of_funds) return code;
+    code = tb_store_account_cap(store, account, tb_month_from_us(now_us), &cap, err);
+    if (!code && cap.reached && cap.action == TB_CAP_DISABLE) *ret_state = TB_ZONE_CAPPED;
+    return code;
+}
+
 static tb_code zones_of(tb_store *store, int64_t account, const tb_month_bill *month,
                         int64_t now_us, tb_zone_month **ret_zones, size_t *ret_n, tb_error *err)
 {
-    bool out_of_funds = false;
+    tb_zone_state off = TB_ZONE_ON;
     tb_zone_terms *zone_terms = NULL;
     tb_zone_month *zones = NULL;
     size_t n = 0;
-    tb_code code = tb_prepaid_out_of_funds(store, account, now_us, &out_of_funds, err);
+    tb_code code = tb_account_state(store, account, now_us, &off, err);
     if (!code) code = tb_store_zone_terms(store, account, now_us, &zone_terms, &n, err);
     if (code) return code;
     zones = calloc(n ? n : 1, sizeof *zones);
-    code = zones ? fill_zones(month, zone_terms, n, out_of_funds, zones, err)
+    code = zones ? fill_zones(month, zone_terms, n, off, zones, err)
                  : tb_no_memory(err);
     free(zone_terms);
     if (code) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "invoice/text.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 #include "tollbook/retain.h"
@@ -323,6 +324,24 @@ static tb_code put_flats(const explained *e)
     return TB_OK;
 }
 
+/* The months that a period's commit counts, each with its row. */
+static void put_months(const explained *e)
+{
+    if (!tb__is_period(e->s, e->index)) return;
+    bool first = true;
+    tb_buf_str(e->out, ",\"months\":[");
+    for (size_t i = 0; i < e->line->n_tiers; i++) {
+        const tb_bill_tier *row = &e->line->tiers[i];
+        char month[8], amount[TB_DECIMAL_TEXT_MAX + 1];
+        if (row->units != 0) continue;
+        tb_month_format((int64_t)row->from, month);
+        *tb_decimal_put(amount, row->amount) = 0;
+        tb_buf_fmt(e->out, "%s{\"month\":\"%s\",\"amount\":\"%s\"}", first ? "" : ",", month, amount);
+        first = false;
+    }
+    tb_buf_str(e->out, "]");
+}
+
 /* Expired hours are not written as a list: put_gone reports them. */
 static tb_code put_hours(const explained *e)
 {
@@ -404,6 +423,7 @@ static tb_code put_explained(const explained *e)
     put_gone(e);
     put_sum(e);
     put_days(e);
+    put_months(e);
     tb_code code = put_crossings(e);
     if (!code) code = put_flats(e);
     if (!code) code = put_hours(e);

@@ -85,7 +85,12 @@ void tb__unpriced_say(tb_buf *out, const tb_unpriced *u)
 {
     const char *id = strchr(u->resource, ':');
     id = id ? id + 1 : u->resource;
-    if (strcmp(u->what, "minimum") == 0) tb_buf_str(out, "The monthly minimum");
+    if (strncmp(u->resource, "meter:", 6) == 0) {
+        tb_buf_fmt(out, "Usage of meter %s", id);
+        if (strcmp(u->what, "usage") != 0) tb_buf_fmt(out, " for %s", u->what);
+    }
+    else if (strcmp(u->what, "percentile") == 0) tb_buf_str(out, "Bandwidth at a percentile");
+    else if (strcmp(u->what, "minimum") == 0) tb_buf_str(out, "The monthly minimum");
     else if (strcmp(u->what, "commit") == 0) tb_buf_str(out, "The contract's commit");
     else if (strcmp(u->what, "optimizer") == 0) tb_buf_fmt(out, "The optimizer of pull zone %s", id);
     else if (strcmp(u->what, "load_balancer") == 0) tb_buf_fmt(out, "Load balancer %s", id);

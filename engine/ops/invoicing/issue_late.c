@@ -23,10 +23,11 @@ tb_code tb__issue_books_of(const tb_month_books *books, const tb_statement *stat
 {
     tb_month_books chosen = {.list = calloc(books->n ? books->n : 1, sizeof *chosen.list)};
     if (!chosen.list) return tb_no_memory(err);
-    for (size_t i = 0; i < books->n; i++)
-        if (is_named(statement, &books->list[i]) ||
-            books->list[i].effective_us >= tb_month_start_us(statement->month + 1))
-            chosen.list[chosen.n++] = books->list[i];
+    for (size_t i = 0; i < books->n; i++) {
+        chosen.list[chosen.n] = books->list[i];
+        chosen.list[chosen.n++].aside = !is_named(statement, &books->list[i]) &&
+                                        books->list[i].effective_us < tb_month_start_us(statement->month + 1);
+    }
     *ret_books = chosen;
     return TB_OK;
 }

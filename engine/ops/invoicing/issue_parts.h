@@ -4,8 +4,8 @@
 
 #include "tollbook/issue.h"
 
-/* The books that a statement names, by hash, and those that begin after its month: they price nothing of it,
- * but a contract may name one. Shallow: free() the list. */
+/* All books; those that began by the end of a statement's month and that it does not name, by hash, are set aside. A later one
+ * prices nothing of the month, but a contract may name it. Shallow: free() the list. */
 TB_MUST_USE tb_code tb__issue_books_of(const tb_month_books *books, const tb_statement *statement,
                                        tb_month_books *ret_books, tb_error *err);
 

@@ -9,7 +9,7 @@
 
 /* What of the account concerns all of its zones. */
 typedef struct owner {
-    bool out_of_funds;
+    tb_zone_state off;
     const tb_book *book; /* in force now; NULL: none */
 } owner;
 
@@ -18,7 +18,7 @@ static tb_code read_owner(tb_store *store, int64_t account, int64_t now_us,
                           tb_error *err)
 {
     o->book = tb_month_book_at(books, input->currency, input->contract.book, now_us);
-    return tb_prepaid_out_of_funds(store, account, now_us, &o->out_of_funds, err);
+    return tb_account_state(store, account, now_us, &o->off, err);
 }
 
 static void set_optimizer(const owner *o, tb_pullzone *zone)
@@ -43,7 +43,7 @@ static tb_code fill_alone(const tb_bill_input *input, const tb_bill *bill, const
         tb_code code = tb_bill_zone_charges(bill, zone->id, &zone->charges, err);
         if (code) return code;
         zone->enabled = tb_zone_state_of(zone->enabled, zone->limit, zone->bytes,
-                                         o->out_of_funds) == TB_ZONE_ON;
+                                         o->off) == TB_ZONE_ON;
         set_optimizer(o, zone);
     }
     return TB_OK;
@@ -151,15 +151,15 @@ tb_code tb_zone_state_read(tb_store *store, int64_t account, int64_t zone, int64
                            tb_zone_state *ret_state, tb_error *err)
 {
     tb_zone_page page;
-    bool out_of_funds = false;
+    tb_zone_state off = TB_ZONE_ON;
     tb_i128 bytes = 0;
     tb_code code = tb_store_zone(store, account, zone, &page, err);
     if (code) return code;
     const bool set = page.zones[0].enabled;
     const tb_i128 limit = page.zones[0].limit;
     tb_zone_page_release(&page);
-    code = tb_prepaid_out_of_funds(store, account, now_us, &out_of_funds, err);
+    code = tb_account_state(store, account, now_us, &off, err);
     if (!code && limit > 0) code = read_bytes(store, account, zone, now_us, &bytes, err);
-    if (!code) *ret_state = tb_zone_state_of(set, limit, bytes, out_of_funds);
+    if (!code) *ret_state = tb_zone_state_of(set, limit, bytes, off);
     return code;
 }

@@ -57,10 +57,7 @@ void tb_accruals_release(tb_accruals *accruals)
 
 static bool has_any(const tb_accrual *a)
 {
-    bool any = tb_decimal_sign(a->tax) != 0;
-    for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
-        any |= tb_decimal_sign(a->products.sum[k]) != 0;
-    return any;
+    return tb_decimal_sign(a->tax) != 0 || tb_products_any(&a->products);
 }
 
 static tb_code add_account(account_list *list, int64_t account, tb_error *err)
@@ -321,9 +318,9 @@ static tb_code take_document(gathering *g, int64_t account, const tb_billed_on *
         if (b->own ? !corrects : corrects && s->bill->lines[i].period_month == month)
             code = tb_products_add_line(&products, s, i, g->err);
     }
-    for (int k = 0; k < TB_LINE_KIND_COUNT; k++)
-        products.sum[k].mantissa = -products.sum[k].mantissa;
-    if (!code) code = add_accrual(g, s, &products);
+    tb_products taken = {.n_own = 0};
+    if (!code) code = tb_products_join(&taken, &products, -1, g->err);
+    if (!code) code = add_accrual(g, s, &taken);
     tb_paper_release(&paper);
     return code;
 }
@@ -491,9 +488,7 @@ static tb_code join_months(tb_accruals *a, tb_error *err)
             continue;
         }
         code = tb_decimal_add(a->list[n - 1].tax, a->list[i].tax, &a->list[n - 1].tax, err);
-        for (int k = 0; !code && k < TB_LINE_KIND_COUNT; k++)
-            code = tb_decimal_add(a->list[n - 1].products.sum[k], a->list[i].products.sum[k],
-                                  &a->list[n - 1].products.sum[k], err);
+        if (!code) code = tb_products_join(&a->list[n - 1].products, &a->list[i].products, 1, err);
     }
     a->n = 0; /* rows with only zeros are removed */
     for (size_t i = 0; i < n; i++)

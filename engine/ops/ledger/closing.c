@@ -1,5 +1,5 @@
-/* A closing's document: {"accruals":[{"account","currency","products":{kind: amount},"tax" where there is
- * any}],"codes":{currency: {account of the general ledger: code}},"month","reversed":[as
+/* A closing's document: {"accruals":[{"account","currency","products":{kind, or "kind:ledger code": amount},"tax" where
+ * there is any}],"codes":{currency: {account of the general ledger: code}},"month","reversed":[as
  * accruals],"reversed_codes":{as codes},"version":rules}. Keys are sorted and there are no spaces, so that the same
  * accruals make the same bytes. */
 #include "tollbook/ledger.h"
@@ -14,25 +14,39 @@
 
 /* --- writing --- */
 
+#define PRODUCTS_MAX (TB_LINE_KIND_COUNT + TB_PRODUCT_CODES_MAX)
+
+/* A member of an accrual's products. */
+typedef struct product {
+    char key[64];
+    tb_decimal sum;
+} product;
+
+static int by_product_key(const void *a, const void *b)
+{
+    return strcmp(((const product *)a)->key, ((const product *)b)->key);
+}
+
 static void write_products(const tb_products *products, tb_buf *out)
 {
     char amount[TB_DECIMAL_TEXT_MAX + 1];
-    bool first = true;
-    int order[TB_LINE_KIND_COUNT];
+    product list[PRODUCTS_MAX];
+    size_t n = 0;
     for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
-        int at = k;
-        const char *name = tb_line_kind_name((tb_line_kind)k);
-        for (; at > 0 && strcmp(name, tb_line_kind_name((tb_line_kind)order[at - 1])) < 0; at--)
-            order[at] = order[at - 1];
-        order[at] = k;
+        if (!tb_decimal_sign(products->sum[k])) continue;
+        list[n].sum = products->sum[k];
+        snprintf(list[n++].key, sizeof list->key, "%s", tb_line_kind_name((tb_line_kind)k));
     }
-    for (int i = 0; i < TB_LINE_KIND_COUNT; i++) {
-        const tb_decimal sum = products->sum[order[i]];
-        if (!tb_decimal_sign(sum)) continue;
-        *tb_decimal_put(amount, sum) = 0;
-        tb_buf_fmt(out, "%s\"%s\":\"%s\"", first ? "" : ",",
-                   tb_line_kind_name((tb_line_kind)order[i]), amount);
-        first = false;
+    for (size_t i = 0; i < products->n_own; i++) {
+        const tb_product_code *own = &products->own[i];
+        if (!tb_decimal_sign(own->sum)) continue;
+        list[n].sum = own->sum;
+        snprintf(list[n++].key, sizeof list->key, "%s:%s", tb_line_kind_name(own->kind), own->code);
+    }
+    qsort(list, n, sizeof *list, by_product_key);
+    for (size_t i = 0; i < n; i++) {
+        *tb_decimal_put(amount, list[i].sum) = 0;
+        tb_buf_fmt(out, "%s\"%s\":\"%s\"", i ? "," : "", list[i].key, amount);
     }
 }
 
@@ -120,16 +134,30 @@ static bool read_amount(const json_t *value, tb_decimal *to)
     return text && tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, to, NULL) == TB_OK;
 }
 
-static bool read_products(const json_t *from, tb_products *to)
+/* The kind that a key begins with; a meter's minimum counts as its meter. TB_LINE_KIND_COUNT: none. */
+static tb_line_kind product_kind(const char *key)
 {
-    size_t found = 0;
+    const size_t len = strcspn(key, ":");
     for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
-        const json_t *value = json_object_get(from, tb_line_kind_name((tb_line_kind)k));
-        if (!value) continue;
-        if (!read_amount(value, &to->sum[k])) return false;
-        found++;
+        const char *name = tb_line_kind_name((tb_line_kind)k);
+        if (k != TB_LINE_METER_MINIMUM && strlen(name) == len && memcmp(name, key, len) == 0) return (tb_line_kind)k;
     }
-    return found == json_object_size(from);
+    return TB_LINE_KIND_COUNT;
+}
+
+static bool read_products(json_t *from, tb_products *to)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(from, key, value) {
+        const tb_line_kind kind = product_kind(key);
+        const char *colon = strchr(key, ':');
+        tb_decimal amount;
+        if (kind == TB_LINE_KIND_COUNT || !read_amount(value, &amount) ||
+            tb_products_add_amount(to, kind, colon ? colon + 1 : NULL, amount, NULL))
+            return false;
+    }
+    return json_is_object(from);
 }
 
 static bool read_accrual(const json_t *from, tb_accrual *to)

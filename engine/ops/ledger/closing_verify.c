@@ -80,6 +80,14 @@ static tb_code is_kept(checking *c, int64_t account, bool *ret_kept)
     return code;
 }
 
+static tb_decimal own_sum(const tb_products *products, const tb_product_code *of)
+{
+    for (size_t i = 0; i < products->n_own; i++)
+        if (products->own[i].kind == of->kind && strcmp(products->own[i].code, of->code) == 0)
+            return products->own[i].sum;
+    return TB_DECIMAL_ZERO;
+}
+
 /* A row of the document, and the same computed again; one of them may be NULL. */
 static tb_code compare_row(checking *c, const char *verb, const tb_accrual *said, const tb_accrual *worked)
 {
@@ -88,16 +96,20 @@ static tb_code compare_row(checking *c, const char *verb, const tb_accrual *said
     const tb_accrual *row = said ? said : worked;
     char was[TB_DECIMAL_TEXT_MAX + 1], is[TB_DECIMAL_TEXT_MAX + 1];
     bool kept = true, asked = false;
-    tb_code code = TB_OK;
-    for (int k = 0; !code && kept && k < TB_LINE_KIND_COUNT; k++) {
-        if (tb_decimal_compare(a->sum[k], b->sum[k]) == 0) continue;
+    tb_products own = {.n_own = 0}; /* the codes of either */
+    tb_code code = tb_products_join(&own, a, 1, c->err);
+    if (!code) code = tb_products_join(&own, b, 1, c->err);
+    for (size_t k = 0; !code && kept && k < TB_LINE_KIND_COUNT + own.n_own; k++) {
+        const tb_product_code *of = k < TB_LINE_KIND_COUNT ? NULL : &own.own[k - TB_LINE_KIND_COUNT];
+        const tb_decimal x = of ? own_sum(a, of) : a->sum[k], y = of ? own_sum(b, of) : b->sum[k];
+        if (tb_decimal_compare(x, y) == 0) continue;
         if (!asked) code = is_kept(c, row->account, &kept);
         asked = true;
-        *tb_decimal_put(was, tb_decimal_normal(a->sum[k])) = 0;
-        *tb_decimal_put(is, tb_decimal_normal(b->sum[k])) = 0;
+        *tb_decimal_put(was, tb_decimal_normal(x)) = 0;
+        *tb_decimal_put(is, tb_decimal_normal(y)) = 0;
         if (!code && kept)
-            found(c, "%s %s %s (%s) for account %" PRId64 "; worked out again it is %s.", verb, was,
-                  row->currency, tb_line_kind_name((tb_line_kind)k), row->account, is);
+            found(c, "%s %s %s (%s%s%s) for account %" PRId64 "; worked out again it is %s.", verb, was, row->currency,
+                  tb_line_kind_name(of ? of->kind : (tb_line_kind)k), of ? ":" : "", of ? of->code : "", row->account, is);
     }
     c->unrated += !kept;
     return code;

@@ -42,7 +42,8 @@ static const tb_meter *find_meter(const tb_meter *meters, size_t n, const char *
 static tb_code check_meters(tb_store *store, const tb_book *book, tb_reply *reply, tb_error *err)
 {
     tb_meter *meters = NULL;
-    size_t n = 0;
+    size_t n = 0, undeclared = 0;
+    const char *first = "";
     tb_code code = book->n_meters ? tb_store_meters(store, &meters, &n, err) : TB_OK;
     for (size_t i = 0; !code && i < book->n_meters; i++) {
         const tb_meter_rate *rate = &book->meters[i];
@@ -50,7 +51,7 @@ static tb_code check_meters(tb_store *store, const tb_book *book, tb_reply *repl
         char field[sizeof err->field];
         tb__rate_fault fault;
         if (!meter) {
-            tb_reply_say(reply, "Meter %s is not declared: its price counts once a catalogue declares it.", rate->meter);
+            if (!undeclared++) first = rate->meter;
             continue;
         }
         if (tb__rate_fits(meter, rate, &fault)) continue;
@@ -60,6 +61,11 @@ static tb_code check_meters(tb_store *store, const tb_book *book, tb_reply *repl
                        meter->display_unit);
     }
     free(meters);
+    if (!code && undeclared)
+        tb_reply_say(reply, undeclared == 1 ? "Meter %s is not declared: its price counts once a catalogue declares it."
+                                            : "Meter %s and %zu more are not declared: their prices count once a catalogue"
+                                              " declares them.",
+                     first, undeclared - 1);
     return code;
 }
 

@@ -34,25 +34,37 @@ static bool is_other(tb__solve_span *span, const tb_bill_input *in)
 /* Which books occur. */
 static void note_books(tb__solve_span *span, const tb_bill_input *in)
 {
-    for (size_t i = 0; i < in->n_parts && !span->instead; i++)
-        if (in->parts[i].book)
-            span->under[in->parts[i].book - span->books.stored.list] = in->parts[i].book;
+    for (size_t i = 0; i < in->n_parts + in->n_fees && !span->instead; i++) {
+        const tb_book *book = i < in->n_parts ? in->parts[i].book : in->fees[i - in->n_parts].book;
+        if (book) span->under[book - span->books.stored.list] = book;
+    }
 }
 
 /* The same month under the given book's prices for all of it, or without a contract. */
 static tb_code add_asked(tb__solve_span *span, const tb_bill_input *in, tb_error *err)
 {
     tb_bill_part *parts = calloc(in->n_parts + 1, sizeof *parts);
+    tb_bill_fee *fees = calloc(in->n_fees + 1, sizeof *fees);
     tb_bill_input changed = *in;
-    if (!parts) return tb_no_memory(err);
-    for (size_t i = 0; i < in->n_parts; i++) {
+    tb_code code = parts && fees ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; !code && i < in->n_parts; i++) {
         parts[i] = in->parts[i];
         if (span->instead) parts[i].book = span->instead;
     }
+    for (size_t i = 0; !code && i < in->n_fees; i++) {
+        fees[i] = in->fees[i];
+        if (span->instead) fees[i].book = span->instead;
+    }
     changed.parts = parts;
-    if (span->no_contracts) changed.contract = (tb_contract){.book = ""};
-    tb_code code = tb_portfolio_add(span->asked, &changed, err);
+    changed.fees = fees;
+    if (span->no_contracts) {
+        changed.contract = (tb_contract){.book = ""};
+        changed.n_earlier = 0;
+        changed.cap.reached = false;
+    }
+    if (!code) code = tb_portfolio_add(span->asked, &changed, err);
     free(parts);
+    free(fees);
     return code;
 }
 

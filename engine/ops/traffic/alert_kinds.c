@@ -46,14 +46,18 @@ static tb_code read_total(tb__alert_look *look, tb_error *err)
     tb_code code = tb_month_bill_read(look->store, &query, &bill, err);
     if (code) return code;
     look->total = bill.bill.total;
+    look->uncapped = bill.bill.subtotal;
+    for (size_t i = 0; !code && i < bill.bill.n_lines; i++)
+        if (bill.bill.lines[i].kind == TB_LINE_CAP)
+            code = tb_decimal_sub(look->uncapped, bill.bill.lines[i].amount, &look->uncapped, err);
     look->total_unpriced = bill.bill.n_unpriced > 0;
     look->minor_digits = bill.bill.minor_digits;
     memcpy(look->currency, bill.source.input.currency, sizeof look->currency);
-    for (size_t i = 0; i < look->n_rules; i++)
+    for (size_t i = 0; !code && i < look->n_rules; i++)
         look->metered[i] = look->rules[i].meter[0] ? metered(&bill, look->rules[i].meter) : 0;
-    look->has_total = true;
+    look->has_total = !code;
     tb_month_bill_release(&bill);
-    return TB_OK;
+    return code;
 }
 
 static tb_code look_at_total(tb__alert_look *look, size_t i, tb__alert_found *ret, tb_buf *data,
@@ -68,6 +72,17 @@ static tb_code look_at_total(tb__alert_look *look, size_t i, tb__alert_found *re
     return TB_OK;
 }
 
+static tb_code look_at_cap(tb__alert_look *look, size_t i, tb__alert_found *ret, tb_buf *data, tb_error *err)
+{
+    tb_code code = read_total(look, err);
+    if (code) return code;
+    look->unpriced |= look->total_unpriced;
+    *ret = (tb__alert_found){tb_decimal_compare(look->uncapped, look->rules[i].limit) >= 0, look->uncapped};
+    put_member(data, "seen", look->uncapped, look->minor_digits);
+    tb_buf_fmt(data, ",\"currency\":\"%s\"", look->currency);
+    return TB_OK;
+}
+
 /* --- the forecast --- */
 
 /* One forecast for all of the account's rules. */
@@ -77,9 +92,9 @@ static tb_code read_forecast(tb__alert_look *look, tb_error *err)
     tb_forecast forecast;
     tb_forecast_question q = {.account = look->account, .month = look->month, .at_us = look->now_us,
                               .seed = TB_FORECAST_SEED, .paths = TB_FORECAST_PATHS, .limits = limits,
-                              .n_limits = look->n_rules};
+                              .n_limits = look->n_rules < TB_ALERTS_MAX ? look->n_rules : TB_ALERTS_MAX};
     if (look->has_forecast) return TB_OK;
-    for (size_t i = 0; i < look->n_rules; i++)
+    for (size_t i = 0; i < q.n_limits; i++)
         limits[i] = look->rules[i].limit;
     tb_code code = tb_forecast_from(look->store, look->now_us, &q.from_us, err);
     if (!code) code = tb_account_forecast(look->store, look->books, &q, &forecast, err);
@@ -257,6 +272,7 @@ static const struct {
     [TB_ALERT_USAGE] = {look_at_usage, "above", false},
     [TB_ALERT_BALANCE] = {look_at_balance, "below", true},
     [TB_ALERT_ANOMALY] = {look_at_anomaly, "above", false},
+    [TB_ALERT_CAP] = {look_at_cap, "at", true},
 };
 
 tb_code tb__alert_look_at(tb__alert_look *look, size_t i, tb__alert_found *ret, tb_buf *data,

@@ -10,13 +10,14 @@ typedef struct tb__alert_look {
     tb_store *store;
     const tb_month_books *books;
     int64_t account, now_us, month; /* the running month */
-    tb_alert_rule rules[TB_ALERTS_MAX];
+    tb_alert_rule rules[TB_ALERTS_MAX + 1]; /* the cap's is the last */
     size_t n_rules;
     char currency[4];
     bool has_total, has_forecast, has_hours;
     bool unpriced; /* usage of the month has no price, and an alert on money was evaluated */
     int minor_digits;
     tb_decimal total;             /* gross */
+    tb_decimal uncapped;          /* net, without the cap's own line */
     bool total_unpriced;          /* usage without a price */
     tb_i128 metered[TB_ALERTS_MAX];      /* by rule: the quantity of its meter */
     uint32_t paths, over[TB_ALERTS_MAX]; /* by rule */

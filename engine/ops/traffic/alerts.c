@@ -31,7 +31,7 @@ struct tb_alert_watch {
     looks before, now;
     size_t at; /* in before */
     int64_t account; /* the last that was looked at */
-    bool all;
+    bool all, caps;  /* caps: and nothing else */
 };
 
 tb_alert_watch *tb_alert_watch_new(void)
@@ -59,6 +59,11 @@ void tb_alert_watch_free(tb_alert_watch *w)
     free(w->before.list);
     free(w->now.list);
     free(w);
+}
+
+void tb_alert_watch_caps(tb_alert_watch *w)
+{
+    w->caps = true;
 }
 
 void tb_alert_watch_begin(tb_alert_watch *w, bool all)
@@ -135,6 +140,7 @@ typedef struct judging {
     tb_alert_state *last;
     size_t n_last;
     bool messages; /* are wanted */
+    bool caps;     /* alone */
     tb_alert_changes *changes;
 } judging;
 
@@ -196,6 +202,15 @@ static tb_code say_late(judging *j, const tb_alert_state *last, tb_error *err)
     return code;
 }
 
+/* Whether the cap was raised since: the higher one has an alert of its own. */
+static bool is_lower(const tb_alert_state *last, const tb_alert_rule *rule)
+{
+    tb_decimal limit;
+    return last && rule->kind == TB_ALERT_CAP && last->kind == TB_ALERT_CAP &&
+           !tb_decimal_parse(last->limit, strlen(last->limit), TB_PRICE_SCALE_MAX, &limit, NULL) &&
+           tb_decimal_compare(limit, rule->limit) < 0;
+}
+
 static tb_code judge_rule(judging *j, size_t i, tb_error *err)
 {
     const tb_alert_rule *rule = &j->look.rules[i];
@@ -207,8 +222,8 @@ static tb_code judge_rule(judging *j, size_t i, tb_error *err)
     tb_code code = tb__alert_look_at(&j->look, i, &found, &data, err);
     if (!code && !found.breached && stands(last)) code = clear_alert(j, last, &data, err);
     const bool wanted = !code && found.breached &&
-                        (!this_month || (!stands(last) && tb__alert_again(rule->kind)));
-    if (!code && found.breached && this_month && stands(last) && !last->raised[0] && j->messages)
+                        (!this_month || (!stands(last) && tb__alert_again(rule->kind)) || is_lower(last, rule));
+    if (!code && !wanted && found.breached && this_month && stands(last) && !last->raised[0] && j->messages)
         code = say_late(j, last, err);
     if (wanted && stands(last)) code = clear_alert(j, last, NULL, err);
     if (wanted && !code) code = raise_alert(j, rule, last, &found, &data, err);
@@ -231,7 +246,7 @@ static tb_code clear_removed(judging *j, tb_error *err)
     tb_buf_init(&data, TB_MESSAGE_MAX, NULL);
     tb_buf_str(&data, ",\"removed\":true");
     for (size_t i = 0; !code && i < j->n_last; i++)
-        if (stands(&j->last[i]) && !is_declared(j, j->last[i].alert))
+        if (stands(&j->last[i]) && (!j->caps || j->last[i].kind == TB_ALERT_CAP) && !is_declared(j, j->last[i].alert))
             code = clear_alert(j, &j->last[i], &data, err);
     tb_buf_release(&data);
     return code;
@@ -246,11 +261,21 @@ static tb_code add_unpriced(judging *j, tb_error *err)
     return code;
 }
 
+/* The contract's cap, as an alert. */
+static tb_code add_cap(judging *j, tb_error *err)
+{
+    tb_account_cap cap;
+    tb_code code = tb_store_account_cap(j->look.store, j->look.account, j->look.month, &cap, err);
+    if (!code && cap.action)
+        j->look.rules[j->look.n_rules++] = (tb_alert_rule){.id = TB_ALERT_CAP_ID, .kind = TB_ALERT_CAP, .limit = cap.amount};
+    return code;
+}
+
 static tb_code judge_account(judging *j, tb_error *err)
 {
     tb_store *store = j->look.store;
-    tb_code code =
-        tb_store_alert_rules(store, j->look.account, j->look.rules, &j->look.n_rules, err);
+    tb_code code = j->caps ? TB_OK : tb_store_alert_rules(store, j->look.account, j->look.rules, &j->look.n_rules, err);
+    if (!code) code = add_cap(j, err);
     if (!code) code = tb_store_alerts_last(store, j->look.account, &j->last, &j->n_last, err);
     for (size_t i = 0; !code && i < j->look.n_rules; i++)
         code = judge_rule(j, i, err);
@@ -317,6 +342,7 @@ static tb_code look_at_some(tb_store *store, tb_alert_watch *w, const int64_t *a
         judging j = {.look = {.store = store, .books = &books, .account = accounts[i],
                               .now_us = now_us, .month = tb_month_from_us(now_us)},
                      .messages = messages,
+                     .caps = w->caps,
                      .changes = changes};
         code = look_at_account(w, &j, say, ctx, err);
         w->account = accounts[i];

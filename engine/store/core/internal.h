@@ -185,10 +185,6 @@ void tb__event_ids_free(struct tb__event_ids *all);
 TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *regions, size_t n,
                                         bool *ret_changed, tb_error *err);
 
-/* Meters as they were declared at a moment, of the declarations up to a data version, ascending by id: those that were
- * removed since too. One that was first declared later is as it was then. free(). */
-TB_MUST_USE tb_code tb__meters_at(tb_store *store, int64_t at_us, int64_t known, tb_meter **ret_meters, size_t *ret_n,
-                                  tb_error *err);
 /* The meter of a number, as it is declared now or was when it was removed. */
 TB_MUST_USE tb_code tb__meter_declared(tb_store *store, int64_t number, tb_meter *ret_meter, tb_error *err);
 

@@ -888,7 +888,10 @@ static const char v29[] =
     TB__SEAL_ADDED(late, "id=NEW.id")
     TB__APPEND_ONLY(late, "late usage is append-only")
     "CREATE TRIGGER late_no_delete BEFORE DELETE ON late BEGIN"
-    " SELECT raise(ABORT,'late usage is append-only'); END;";
+    " SELECT raise(ABORT,'late usage is append-only'); END;"
+
+    "CREATE INDEX account_with_cap ON account(id) WHERE " TB__CAP_DECLARED ";"
+    "CREATE INDEX alert_of_cap ON alert(account,month) WHERE kind='cap';";
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29};
@@ -896,4 +899,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "b415fbe06d509ba79b2a9fbc93cc02e81bc1d06b72d7e114b330e88b40e8d34d";
+    "87bb596bbe448f076c49f444b9349e9177466d640630a24ee9a85d1e8ad6de0f";

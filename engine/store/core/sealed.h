@@ -18,6 +18,8 @@
 /* Whether an account exists and has alerts, by its canonical document: the condition of an index. */
 #define TB__ALERTS_DECLARED                                                                        \
     "deleted_us=9223372036854775807 AND instr(document,'\"alerts\":[{')>0"
+/* The same of a contract with a cap. */
+#define TB__CAP_DECLARED "deleted_us=9223372036854775807 AND instr(document,'\"cap\":{')>0"
 
 /* The columns, each behind a prefix: "", "NEW." or "OLD.". */
 #define TB__C_meta(r)    r "name," r "value"

@@ -9,7 +9,7 @@
 
 /* ?1: how many. Names of tables that belong to nothing listed are those of the catalogue and of keys. */
 static const char by_kind[] =
-    "SELECT CASE WHEN t IN('chunk','country_day','series_placed','series_new','series_shared','edge','usage_run','usage_page','usage_gone','retention','usage_day') THEN 'usage'"
+    "SELECT CASE WHEN t IN('chunk','country_day','series_placed','series_new','series_shared','edge','usage_run','usage_page','usage_gone','retention','usage_day','meter_resource','meter_series','gauge') THEN 'usage'"
     " WHEN t GLOB 'log_*' THEN 'request logs' WHEN t GLOB 'event_block*' THEN 'shield events'"
     " WHEN t GLOB 'event_id_*' OR t GLOB 'segment*' OR t GLOB 'withdrawal*' OR t GLOB 'rung*' OR t GLOB 'reject*' THEN 'inputs'"
     " WHEN t GLOB 'invoice*' OR t GLOB '*book*' OR t IN('ledger','closing','late','correction','month_run',"
@@ -24,6 +24,7 @@ static const char by_month[] =
     "SELECT m,sum(b) FROM (SELECT strftime('%Y-%m',iif(key&131072,unixepoch(format('%04d-%02d-01',"
     "1970+(key&131071)/12,(key&131071)%12+1)),(key&131071)*86400),'unixepoch') AS m,length(data) AS b"
     " FROM chunk UNION ALL SELECT 'waiting',length(data) FROM usage_page UNION ALL SELECT strftime('%Y-%m',day*86400,'unixepoch'),length(data) FROM country_day"
+    " UNION ALL SELECT strftime('%Y-%m',at_us/1000000,'unixepoch'),48 FROM gauge" /* bytes of a row, about */
     " UNION ALL SELECT strftime('%Y-%m',first_ms/1000,'unixepoch'),length(data) FROM log_block"
     " UNION ALL SELECT 'waiting',length(data)+length(zones) FROM log_run"
     " UNION ALL SELECT strftime('%Y-%m',day*86400,'unixepoch'),length(data) FROM event_block)"

@@ -25,6 +25,7 @@ typedef struct making {
     bool active;
     bool book_missing; /* the contract's book is not there */
     tb_bill_samples bandwidth; /* where the contract bills it at a percentile */
+    bool other;        /* its parts are read for another month: books that are set aside count */
     tb_error *err;
 } making;
 
@@ -85,7 +86,7 @@ static tb_code place_books(making *m, const tb_bill_query *query, const char cur
     for (size_t i = 0; !code && i < query->n_books; i++) {
         const tb_book *book = &query->books[i];
         bool counts = false;
-        if (book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
+        if ((book->aside && !m->other) || book->contract || book->effective_us >= m->to_us || strcmp(book->currency, currency) != 0)
             continue;
         code = book_counts(m, book, &counts, err);
         if (!code && counts) code = place_book(m, book, err);
@@ -102,7 +103,7 @@ static tb_code find_own(making *m, const tb_bill_query *query, const tb__account
     for (size_t i = 0; !code && i < query->n_books; i++) {
         const tb_book *book = &query->books[i];
         bool counts = false;
-        if (strcmp(book->id, terms->contract.book) != 0 ||
+        if ((book->aside && !m->other) || strcmp(book->id, terms->contract.book) != 0 ||
             strcmp(book->currency, terms->currency) != 0)
             continue;
         code = book_counts(m, book, &counts, err);
@@ -406,38 +407,6 @@ static tb_code make_zones(making *m, tb_error *err)
 
 /* --- balancers --- */
 
-/* Adds a span of one counter of a series, late usage taken off. */
-static tb_code add_counter(tb_store *store, int64_t series, tb_metric metric, int scope,
-                           int64_t owner, tb__day_span span, tb__day_sums *sums, tb_error *err)
-{
-    uint64_t days[32];
-    tb__day_sums own = {{0}};
-    if (!series || span.from_hour >= span.to_hour) return TB_OK;
-    tb_code code = store->plane.counters->days(store, series, metric, span.month, days, err);
-    if (!code) code = tb__days_add(store, series, metric, days, span, &own, err);
-    if (!code)
-        code = tb__days_take_late(store->billing, scope, owner, TB_ALL, scope == TB__SCOPE_ZONE, span, &own,
-                                  err);
-    for (int i = 0; i < TB__MONTH_DAYS; i++)
-        sums->day[i] += own.day[i];
-    return code;
-}
-
-tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own, tb__day_span span,
-                        tb__day_sums *sums, tb_error *err)
-{
-    tb_code code =
-        add_counter(store, own->series, TB_M_REQUESTS, TB__SCOPE_BALANCER, own->id, span, sums, err);
-    for (size_t i = own->ties.first; !code && i < own->ties.first + own->ties.n; i++) {
-        const tb__tie *tie = &store->billing->ties[i];
-        tb__day_span tied = {span.month, tb__later(span.from_hour, tb__hour_after(tie->from_us)),
-                             tb__earlier(span.to_hour, tb__hour_after(tie->to_us))};
-        code = add_counter(store, tie->series, TB_M_BALANCER_REQUESTS, TB__SCOPE_ZONE, tie->zone, tied,
-                           sums, err);
-    }
-    return code;
-}
-
 static tb_code make_balancer(making *m, const tb__billed_balancer *own, uint32_t part,
                              int64_t *existed_us, tb_error *err)
 {
@@ -467,6 +436,57 @@ static tb_code make_balancers(making *m, tb_error *err)
             code = make_balancer(m, &b->balancers[i], part, &existed_us, err);
     }
     return code;
+}
+
+/* --- fees --- */
+
+/* What reads the parts of other months. */
+typedef struct fee_months {
+    making *m;
+    const tb_bill_query *query;
+    const char *currency; /* of the month that is made: books of another price nothing */
+} fee_months;
+
+static tb_code prices_known(making *m, int64_t *ret_priced, tb_error *err);
+
+/* As its document has them: under the contract declared at its end, and at its prices. */
+static tb_code read_other_parts(void *ctx, int64_t month, tb_error *err)
+{
+    const fee_months *of = ctx;
+    struct tb__billing *b = of->m->b;
+    making other = *of->m;
+    other.month = month;
+    other.other = true;
+    other.from_us = tb_month_start_us(month);
+    other.to_us = tb_month_start_us(month + 1);
+    const tb__account_terms *terms = account_terms_at(b, tb_month_first_day(month + 1) * 24 - 1);
+    const uint32_t contract = terms->fault[TB__PART_CONTRACT], currency = terms->fault[TB__PART_CURRENCY];
+    if (contract || currency) return tb__fail_by(b, contract ? contract : currency, err);
+    tb_code code = prices_known(&other, &other.priced, err);
+    if (code) return code;
+    tb_bill_part *const own = b->parts;
+    const size_t n = b->n_parts, cap = b->cap_parts;
+    b->parts = b->other_parts;
+    b->cap_parts = b->cap_other_parts;
+    code = make_parts(&other, of->query, terms, err);
+    if (!code && strcmp(terms->currency, of->currency) != 0)
+        for (size_t i = 0; i < b->n_parts; i++)
+            b->parts[i].book = NULL;
+    b->other_parts = b->parts;
+    b->n_other_parts = b->n_parts;
+    b->cap_other_parts = b->cap_parts;
+    b->parts = own;
+    b->n_parts = n;
+    b->cap_parts = cap;
+    return code;
+}
+
+static tb_code make_fees(making *m, const tb_bill_query *query, const tb__account_terms *terms, tb_error *err)
+{
+    fee_months of = {m, query, terms->currency};
+    tb__fee_month month = {.b = m->b, .month = m->month, .until_us = m->until_us, .running = query->now_us < m->to_us,
+                           .read_parts = read_other_parts, .ctx = &of, .other = INT64_MIN};
+    return tb__fees_make(&month, err);
 }
 
 /* --- packing --- */
@@ -528,7 +548,7 @@ static void pack_meters(const making *m, tb_bill_input *in, char **at)
 static size_t packed_size(const tb__billing *b)
 {
     return 256 + b->n_parts * sizeof *b->parts + b->n_bytes * sizeof *b->bytes +
-           b->n_optimizers * sizeof *b->optimizers + b->n_bill_balancers * sizeof *b->bill_balancers +
+           b->n_optimizers * sizeof *b->optimizers + b->n_bill_balancers * sizeof *b->bill_balancers + b->n_bill_fees * sizeof *b->bill_fees +
            b->n_bill_meters * sizeof *b->bill_meters + b->n_bill_usage * sizeof *b->bill_usage +
            b->n_bill_samples * sizeof *b->bill_samples + b->n_intervals * sizeof *b->intervals +
            (b->n_bill_usage + b->n_bill_samples ? b->metered.texts.len : 0) + TB_TAX_REASON_ROOM + TB_TAX_CODE_ROOM;
@@ -556,6 +576,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
                           .n_bytes = b->n_bytes,
                           .n_optimizers = b->n_optimizers,
                           .n_balancers = b->n_bill_balancers,
+                          .n_fees = b->n_bill_fees,
                           .n_tax = net ? 0 : terms->n_tax};
     memcpy(in->currency, terms->currency, sizeof in->currency);
     memcpy(in->tax, terms->tax, sizeof in->tax);
@@ -564,6 +585,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
     in->optimizers = copy_to(&at, b->optimizers, b->n_optimizers, sizeof *b->optimizers);
     in->balancers = copy_to(&at, b->bill_balancers, b->n_bill_balancers, sizeof *b->bill_balancers);
     pack_meters(m, in, &at);
+    in->fees = copy_to(&at, b->bill_fees, b->n_bill_fees, sizeof *b->bill_fees);
     in->tax_reason = copy_text(&at, terms->tax_reason);
     in->tax_reason_code = copy_text(&at, terms->tax_reason_code);
     return TB_OK;
@@ -669,6 +691,7 @@ static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_err
                                  tb__earlier(m.until_us, tb__later(q->usage_us, m.from_us))};
     if (!code) code = tb__meters_make(store, &span, err);
     if (!code && terms->contract.percentile) code = tb__bandwidth_make(store, &span, &m.bandwidth, err);
+    if (!code) code = make_fees(&m, &q->of, terms, err);
     return code ? code : pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
 }
 
@@ -688,25 +711,36 @@ tb_code tb_store_zones_input(tb_store *store, const tb_bill_query *query, int64_
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, &q, &terms, err);
     if (!code) code = make_zones(&m, err);
+    if (!code) code = make_fees(&m, query, terms, err);
     if (code) return code;
     *ret_shared = is_shared(m.b);
     return pack(&m, terms, query->now_us < m.to_us, true, ret_source, err);
 }
 
-static tb_code check_month(int64_t month, tb_error *err)
+tb_code tb__check_bill_month(int64_t month, tb_error *err)
 {
     if (month >= 0 && month <= TB__BILL_MONTH_LAST) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "month", "Months from 1970-01 to 2299-12 can be billed.");
 }
 
+tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us, tb_bill_source *ret_source,
+                        tb_error *err)
+{
+    return make(store, &(asked){*query, true, TB__ALL_ZONES, usage_us}, ret_source, err);
+}
+
 static tb_code read_input(tb_store *store, const asked *q, tb_bill_source *ret_source,
                           tb_error *err)
 {
-    tb_code code = check_month(q->of.month, err);
+    tb_code code = tb__check_bill_month(q->of.month, err);
     if (code) return code;
     bool own_snapshot = sqlite3_get_autocommit(store->db);
     if (own_snapshot) code = tb_store_read_begin(store, err);
     if (!code) code = make(store, q, ret_source, err);
+    if (!code) {
+        code = tb__agreed_input(store, &q->of, q->usage_us, ret_source, err);
+        if (code) tb_bill_source_release(ret_source);
+    }
     if (own_snapshot) tb_store_read_end(store);
     return code;
 }
@@ -729,57 +763,12 @@ tb_code tb_store_bill_input_until(tb_store *store, const tb_bill_query *query, i
     return read_input(store, &(asked){*query, false, TB__ALL_ZONES, usage_us}, ret_source, err);
 }
 
-/* --- one balancer's month --- */
-
-/* They are ascending by id. */
-static const tb__billed_balancer *find_balancer(const struct tb__billing *b, int64_t id)
-{
-    size_t low = 0, high = b->n_balancers;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (b->balancers[middle].id < id) low = middle + 1;
-        else high = middle;
-    }
-    return low < b->n_balancers && b->balancers[low].id == id ? &b->balancers[low] : NULL;
-}
-
-static tb_code balancer_month(tb_store *store, int64_t account, int64_t balancer, int64_t month,
-                              tb_balancer_month *ret, tb_error *err)
-{
-    making m;
-    tb__day_sums sums = {{0}};
-    tb_evidence evidence;
-    tb_code code = begin(&m, store, account, month, TB_NOW, TB__NO_ZONES, err);
-    if (code && code != TB_E_NOT_FOUND) return code;
-    const tb__billed_balancer *own = code ? NULL : find_balancer(m.b, balancer);
-    if (!own)
-        return tb_fail(err, TB_E_NOT_FOUND, "LoadBalancer", "There is no load balancer %lld.", (long long)balancer);
-    const tb__day_span span = {month, m.from_hour, m.to_hour};
-    code = tb__requests_of(store, own, span, &sums, err);
-    if (code) return code;
-    const tb__spell *last = &m.b->spells[own->spells.first + own->spells.n - 1];
-    *ret = (tb_balancer_month){account, own->created_us, last->to_us, tb__days_total(&sums, span, &evidence)};
-    return TB_OK;
-}
-
-tb_code tb_store_balancer_month(tb_store *store, int64_t account, int64_t balancer, int64_t month,
-                                tb_balancer_month *ret, tb_error *err)
-{
-    tb_code code = check_month(month, err);
-    if (code) return code;
-    bool own_snapshot = sqlite3_get_autocommit(store->db);
-    if (own_snapshot) code = tb_store_read_begin(store, err);
-    if (!code) code = balancer_month(store, account, balancer, month, ret, err);
-    if (own_snapshot) tb_store_read_end(store);
-    return code;
-}
-
 /* --- accounts of a month --- */
 
 tb_code tb_store_billed_accounts(tb_store *store, int64_t month, int64_t **ret_accounts,
                                  size_t *ret_n, tb_error *err)
 {
-    tb_code code = check_month(month, err);
+    tb_code code = tb__check_bill_month(month, err);
     if (code) return code;
     const bool own = sqlite3_get_autocommit(store->db) != 0;
     if (own) code = tb_store_read_begin(store, err);

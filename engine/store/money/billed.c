@@ -13,7 +13,7 @@ void tb__billing_free(struct tb__billing *b)
                            b->balancers,     b->ties,       b->places,         b->late,   b->parts,
                            b->bytes,         b->optimizers, b->bill_balancers, b->cuts,   b->days,
                            b->faults,        b->meters,     b->bill_meters,    b->bill_usage,
-                           b->bill_samples,  b->intervals};
+                            b->bill_samples,  b->intervals,  b->fee_spells,     b->bill_fees, b->other_parts};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]);
     tb__meter_list_release(&b->metered);
@@ -25,6 +25,7 @@ void tb__billing_free(struct tb__billing *b)
 /* A row of declaration. What was closed later than `known` was open then. */
 typedef struct declared {
     int64_t from_us, to_us, id;
+    int64_t first_us; /* when the thing was declared first */
     const char *text;
     size_t len;
 } declared;
@@ -35,7 +36,8 @@ static declared declared_from(sqlite3_stmt *s, int64_t known)
     if (sqlite3_column_int64(s, 2) > known) d.to_us = INT64_MAX;
     d.text = (const char *)sqlite3_column_text(s, 3);
     d.len = (size_t)sqlite3_column_bytes(s, 3);
-    if (sqlite3_column_count(s) > 4) d.id = sqlite3_column_int64(s, 4);
+    d.first_us = sqlite3_column_int64(s, 4);
+    if (sqlite3_column_count(s) > 5) d.id = sqlite3_column_int64(s, 5);
     return d;
 }
 
@@ -76,6 +78,51 @@ static void clip(struct tb__billing *b, tb__slice slice, int64_t from_us, int64_
     }
 }
 
+/* --- fees --- */
+
+typedef struct fee_row {
+    struct tb__billing *b;
+    const declared *d;
+    int owner;
+    int64_t owner_id;
+} fee_row;
+
+static tb_code add_fee(void *ctx, const char *id, size_t len, int64_t quantity, tb_error *err)
+{
+    const fee_row *row = ctx;
+    struct tb__billing *b = row->b;
+    tb_code code = TB__GROW(b, fee_spells, err);
+    if (code) return code;
+    tb__fee_spell *spell = &b->fee_spells[b->n_fee_spells++];
+    *spell = (tb__fee_spell){.from_us = row->d->from_us, .to_us = row->d->to_us, .declared_us = row->d->first_us};
+    spell->of.owner = row->owner;
+    spell->of.owner_id = row->owner_id;
+    spell->of.quantity = quantity;
+    memcpy(spell->of.id, id, len);
+    return TB_OK;
+}
+
+static tb_code add_fees(struct tb__billing *b, int owner, int64_t owner_id, const declared *d, tb_error *err)
+{
+    static const char *const who[] = {
+        [TB_FEE_OF_ACCOUNT] = "Account", [TB_FEE_OF_ZONE] = "Pull zone", [TB_FEE_OF_BALANCER] = "Load balancer"};
+    fee_row row = {b, d, owner, owner_id};
+    return tb__fees_of(d->text, d->len, who[owner], owner_id, add_fee, &row, err);
+}
+
+/* As clip: of the fees of one owner, which are the last. */
+static void clip_fees(struct tb__billing *b, int owner, int64_t owner_id, int64_t from_us, int64_t to_us)
+{
+    for (size_t i = b->n_fee_spells; i-- > 0;) {
+        tb__fee_spell *spell = &b->fee_spells[i];
+        if ((int)spell->of.owner != owner || spell->of.owner_id != owner_id) return;
+        spell->from_us = tb__later(spell->from_us, from_us);
+        spell->to_us = tb__earlier(spell->to_us, to_us);
+    }
+}
+
+/* --- the account --- */
+
 static tb_code add_account_row(struct tb__billing *b, const declared *d, tb_error *err)
 {
     tb_error why[TB__PARTS];
@@ -89,7 +136,7 @@ static tb_code add_account_row(struct tb__billing *b, const declared *d, tb_erro
     terms->from_us = d->from_us;
     terms->to_us = d->to_us;
     b->n_account_terms++;
-    return TB_OK;
+    return add_fees(b, TB_FEE_OF_ACCOUNT, b->account, d, err);
 }
 
 static tb_code load_account(tb_store *store, struct tb__billing *b, tb_error *err)
@@ -100,7 +147,7 @@ static tb_code load_account(tb_store *store, struct tb__billing *b, tb_error *er
     tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ACCOUNT, values, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         declared d = declared_from(s, b->known);
-        b->declared_us = sqlite3_column_int64(s, 4);
+        b->declared_us = d.first_us;
         code = add_account_row(b, &d, err);
         if (code) sqlite3_reset(s);
     }
@@ -133,7 +180,17 @@ static tb_code add_zone_row(struct tb__billing *b, const declared *d, int64_t *c
     terms->from_us = d->from_us;
     b->n_terms++;
     zone->terms.n++;
-    return add_spell(b, &zone->spells, d, err);
+    code = add_spell(b, &zone->spells, d, err);
+    return code ? code : add_fees(b, TB_FEE_OF_ZONE, d->id, d, err);
+}
+
+/* The last zone has all its rows. */
+static void end_zone(struct tb__billing *b, int64_t created_us)
+{
+    if (!b->n_zones) return;
+    const tb__billed_zone *zone = &b->zones[b->n_zones - 1];
+    clip(b, zone->spells, created_us, INT64_MAX);
+    clip_fees(b, TB_FEE_OF_ZONE, zone->id, created_us, INT64_MAX);
 }
 
 static tb_code load_zones(tb_store *store, struct tb__billing *b, tb_error *err)
@@ -145,12 +202,11 @@ static tb_code load_zones(tb_store *store, struct tb__billing *b, tb_error *err)
     tb_code code = tb__sql_ints(store, TB__SQL_BILLED_ZONES, values, 4, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         declared d = declared_from(s, b->known);
-        if (b->n_zones && b->zones[b->n_zones - 1].id != d.id)
-            clip(b, b->zones[b->n_zones - 1].spells, created_us, INT64_MAX);
+        if (b->n_zones && b->zones[b->n_zones - 1].id != d.id) end_zone(b, created_us);
         code = add_zone_row(b, &d, &created_us, err);
         if (code) sqlite3_reset(s);
     }
-    if (b->n_zones) clip(b, b->zones[b->n_zones - 1].spells, created_us, INT64_MAX);
+    end_zone(b, created_us);
     return code;
 }
 
@@ -193,7 +249,8 @@ static tb_code add_balancer_row(struct tb__billing *b, const declared *d, tb_err
     }
     tb__billed_balancer *own = &b->balancers[b->n_balancers - 1];
     code = tb__balancer_span(d->text, d->len, d->id, &own->created_us, &own->ended_us, err);
-    return code ? code : add_spell(b, &own->spells, d, err);
+    if (!code) code = add_spell(b, &own->spells, d, err);
+    return code ? code : add_fees(b, TB_FEE_OF_BALANCER, d->id, d, err);
 }
 
 static tb_code load_balancers(tb_store *store, struct tb__billing *b, tb_error *err)
@@ -204,11 +261,14 @@ static tb_code load_balancers(tb_store *store, struct tb__billing *b, tb_error *
     tb_code code = tb__sql_ints(store, TB__SQL_BILLED_BALANCERS, values, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         declared d = declared_from(s, b->known);
+        const tb__billed_balancer *last = b->n_balancers ? &b->balancers[b->n_balancers - 1] : NULL;
+        if (last && last->id != d.id) clip_fees(b, TB_FEE_OF_BALANCER, last->id, last->created_us, last->ended_us);
         code = add_balancer_row(b, &d, err);
         if (code) sqlite3_reset(s);
     }
     for (size_t i = 0; !code && i < b->n_balancers; i++) {
         tb__billed_balancer *own = &b->balancers[i];
+        if (i + 1 == b->n_balancers) clip_fees(b, TB_FEE_OF_BALANCER, own->id, own->created_us, own->ended_us);
         clip(b, own->spells, own->created_us, own->ended_us);
         code = tb__int_of(store, TB__SQL_BALANCER_SERIES, &own->id, 1, 0, &own->series, err);
     }
@@ -257,7 +317,7 @@ static tb_code billing_of(tb_store *store, struct tb__billing **ret, tb_error *e
 static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
 {
     b->n_account_terms = b->n_zones = b->n_terms = b->n_spells = b->n_series = 0;
-    b->n_balancers = b->n_ties = b->n_faults = 0;
+    b->n_balancers = b->n_ties = b->n_faults = b->n_fee_spells = 0;
     b->zones_of = TB__NO_ZONES;
     b->metered_loaded = false;
     tb_code code = tb_store_kept(store, b->account, &b->kept, err);
@@ -265,6 +325,8 @@ static tb_code load_base(tb_store *store, struct tb__billing *b, tb_error *err)
     if (!code) code = load_balancers(store, b, err);
     b->n_base_spells = b->n_spells;
     b->n_base_faults = b->n_faults;
+    b->n_base_fee_spells = b->n_fee_spells;
+    tb__fee_spells_sort(b->fee_spells, b->n_fee_spells);
     return code || !b->n_balancers ? code : load_ties(store, b, err);
 }
 
@@ -275,8 +337,10 @@ static tb_code load_range(tb_store *store, struct tb__billing *b, tb__zone_range
     b->n_zones = b->n_terms = b->n_series = 0;
     b->n_spells = b->n_base_spells;
     b->n_faults = b->n_base_faults;
+    b->n_fee_spells = b->n_base_fee_spells;
     b->zones_of = zones;
     tb_code code = load_zones(store, b, err);
+    tb__fee_spells_sort(b->fee_spells + b->n_base_fee_spells, b->n_fee_spells - b->n_base_fee_spells);
     return code ? code : load_series(store, b, err);
 }
 

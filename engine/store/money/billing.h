@@ -72,6 +72,12 @@ typedef struct tb__billed_zone {
     tb__slice terms, spells, series;
 } tb__billed_zone;
 
+/* A fee that an owner has, as one declaration says. declared_us: when the owner was declared first. */
+typedef struct tb__fee_spell {
+    tb_bill_fee of; /* owner, owner_id, id, quantity */
+    int64_t from_us, to_us, declared_us;
+} tb__fee_spell;
+
 /* A zone attached to a balancer. series: the one that holds all its locations, 0: none. */
 typedef struct tb__tie {
     int64_t zone, series, from_us, to_us;
@@ -126,6 +132,7 @@ typedef struct tb__billing {
     tb__zone_range zones_of; /* which zones are loaded */
     size_t n_base_spells;    /* spells that are not zones' */
     size_t n_base_faults;    /* the same of faults */
+    size_t n_base_fee_spells; /* and of those of fees */
     tb_kept kept;            /* the account's months that have their usage */
     int64_t declared_us;     /* first of all; its first terms hold for all time before */
     tb__account_terms *account_terms;
@@ -135,10 +142,11 @@ typedef struct tb__billing {
     tb__placed *series;
     tb__billed_balancer *balancers;
     tb__tie *ties;
+    tb__fee_spell *fee_spells;
     tb_error *faults; /* why declarations cannot be read: whoever needs one fails by it */
     size_t n_faults, cap_faults;
-    size_t n_account_terms, n_zones, n_terms, n_spells, n_series, n_balancers, n_ties;
-    size_t cap_account_terms, cap_zones, cap_terms, cap_spells, cap_series, cap_balancers, cap_ties;
+    size_t n_account_terms, n_zones, n_terms, n_spells, n_series, n_balancers, n_ties, n_fee_spells;
+    size_t cap_account_terms, cap_zones, cap_terms, cap_spells, cap_series, cap_balancers, cap_ties, cap_fee_spells;
 
     tb__billed_place *places; /* ascending by edge */
     size_t n_places, cap_places;
@@ -159,14 +167,16 @@ typedef struct tb__billing {
     tb_bill_bytes *bytes;
     tb_bill_optimizer *optimizers;
     tb_bill_balancer *bill_balancers;
-    size_t n_parts, n_bytes, n_optimizers, n_bill_balancers;
-    size_t cap_parts, cap_bytes, cap_optimizers, cap_bill_balancers;
     tb_meter *bill_meters;
     tb_bill_usage *bill_usage;
     tb_bill_samples *bill_samples; /* without their values: those are in `intervals`, one after the other */
     uint64_t *intervals;
     size_t n_bill_meters, n_bill_usage, n_bill_samples, n_intervals;
     size_t cap_bill_meters, cap_bill_usage, cap_bill_samples, cap_intervals;
+    tb_bill_fee *bill_fees;
+    tb_bill_part *other_parts; /* of another month: see tb__fee_month */
+    size_t n_parts, n_bytes, n_optimizers, n_bill_balancers, n_bill_fees, n_other_parts;
+    size_t cap_parts, cap_bytes, cap_optimizers, cap_bill_balancers, cap_bill_fees, cap_other_parts;
     int64_t *cuts; /* hours where something changes */
     size_t n_cuts, cap_cuts;
     uint64_t (*days)[32]; /* of a zone's series */
@@ -201,6 +211,29 @@ TB_MUST_USE tb_code tb__zone_shown(const char *text, size_t len, int64_t id,
 TB_MUST_USE tb_code tb__balancer_span(const char *text, size_t len, int64_t id,
                                       int64_t *ret_created_us, int64_t *ret_ended_us,
                                       tb_error *err);
+
+/* Calls fn for each of the document's fees. */
+typedef tb_code (*tb__fee_fn)(void *ctx, const char *id, size_t len, int64_t quantity, tb_error *err);
+TB_MUST_USE tb_code tb__fees_of(const char *text, size_t len, const char *who, int64_t id, tb__fee_fn fn, void *ctx,
+                                tb_error *err);
+
+/* --- fees.c --- */
+
+/* An account's month, whose parts are made, for its recurring fees. */
+typedef struct tb__fee_month {
+    tb__billing *b;
+    int64_t month;
+    int64_t until_us; /* now, or the month's end */
+    bool running;
+    /* Leaves the parts of another month of the account in b->other_parts, priced as its document is. */
+    tb_code (*read_parts)(void *ctx, int64_t month, tb_error *err);
+    void *ctx;
+    int64_t other; /* whose parts b->other_parts are; INT64_MIN: none */
+} tb__fee_month;
+/* Sorts an owner's fees together. */
+void tb__fee_spells_sort(tb__fee_spell *spells, size_t n);
+/* Makes b->bill_fees. */
+TB_MUST_USE tb_code tb__fees_make(tb__fee_month *m, tb_error *err);
 
 /* --- late.c --- */
 
@@ -272,6 +305,11 @@ tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, in
 TB_MUST_USE tb_code tb__fail_by(const tb__billing *billing, uint32_t fault, tb_error *err);
 /* NULL: TB_E_CORRUPT. */
 const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, tb_error *err);
+/* Months that can be billed; else TB_E_VALIDATION. */
+TB_MUST_USE tb_code tb__check_bill_month(int64_t month, tb_error *err);
+
+/* --- balancers.c --- */
+
 /* Requests that reached a balancer: imported rows, and those of zones attached at that hour. */
 TB_MUST_USE tb_code tb__requests_of(tb_store *store, const tb__billed_balancer *own,
                                     tb__day_span span, tb__day_sums *sums, tb_error *err);
@@ -288,6 +326,22 @@ typedef struct tb__month_span {
 TB_MUST_USE tb_code tb__meters_make(tb_store *store, const tb__month_span *span, tb_error *err);
 /* The bytes of the account's zones by hours. The values are the last of store->billing->intervals. */
 TB_MUST_USE tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err);
+
+/* An account's month without taxes, and without what agreed.c adds; usage before usage_us. In the caller's snapshot. */
+TB_MUST_USE tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us,
+                                    tb_bill_source *ret_source, tb_error *err);
+
+/* --- agreed.c --- */
+
+/* The alert of a cap of this amount, or of a higher one, that stood when the month ended, or stands now. *ret_us: when
+ * it was raised. */
+TB_MUST_USE tb_code tb__cap_alert(tb_store *store, int64_t account, int64_t month, tb_decimal cap, bool *ret_there,
+                                  int64_t *ret_us, tb_error *err);
+
+/* Adds to a month's input what its contract counts beyond it: the earlier months of the commit's period, and the lines
+ * up to the cap's alert. */
+TB_MUST_USE tb_code tb__agreed_input(tb_store *store, const tb_bill_query *query, int64_t usage_us, tb_bill_source *source,
+                                     tb_error *err);
 
 /* --- runs.c --- */
 

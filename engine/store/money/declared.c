@@ -226,6 +226,35 @@ tb_code tb__account_terms_of(const char *text, size_t len, int64_t id, tb__accou
     return with_document(text, len, "Account", id, read_account, &out, err);
 }
 
+/* --- fees --- */
+
+typedef struct fees_out {
+    tb__fee_fn fn;
+    void *ctx;
+} fees_out;
+
+static tb_code read_fees(const reader *r, void *out)
+{
+    const fees_out *to = out;
+    tb__declared_fee list[TB_FEES_MAX];
+    tb__fault fault;
+    size_t n = 0;
+    tb_code code = TB_OK;
+    const uint32_t at = member(r, "fees");
+    if (at && !tb__declared_fees(r->doc, at, list, &n, &fault)) return refuse_terms(r, "fees", &fault, r->err);
+    for (size_t i = 0; !code && i < n; i++)
+        code = to->fn(to->ctx, list[i].id->text, list[i].id->len, list[i].quantity, r->err);
+    return code;
+}
+
+/* Few documents have fees: the others are not parsed again. */
+tb_code tb__fees_of(const char *text, size_t len, const char *who, int64_t id, tb__fee_fn fn, void *ctx, tb_error *err)
+{
+    fees_out out = {fn, ctx};
+    if (text && !memmem(text, len, "\"fees\":", 7)) return TB_OK;
+    return with_document(text, len, who, id, read_fees, &out, err);
+}
+
 /* --- balancers --- */
 
 static tb_code read_balancer(const reader *r, void *out)

@@ -211,10 +211,9 @@ static tb_code check_total(const tb_invoice *invoice, tb_decimal *ret_total, tb_
     if (tb_decimal_parse(invoice->total, strnlen(invoice->total, sizeof invoice->total),
                          TB_DECIMAL_SCALE_MAX, ret_total, NULL))
         return refuse_invoice("total", invoice, "the total is not a decimal", err);
-    if (is_credit_note(invoice) ? tb_decimal_sign(*ret_total) > 0 : tb_decimal_sign(*ret_total) < 0)
-        return refuse_invoice("total", invoice,
-                              "an invoice's total is not below 0, and a credit note's not above",
-                              err);
+    /* An invoice's may be below 0: it gives back fees that were billed in advance. */
+    if (is_credit_note(invoice) && tb_decimal_sign(*ret_total) > 0)
+        return refuse_invoice("total", invoice, "a credit note's total is not above 0", err);
     return TB_OK;
 }
 

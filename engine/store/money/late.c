@@ -386,15 +386,14 @@ tb_code tb__late_take_slots(const struct tb__billing *b, int scope, int64_t owne
         for (int64_t h = 0; h < 24; h++) {
             const int64_t hour = d->day * 24 + h - slots->from_hour;
             if (hour < 0 || hour >= (int64_t)slots->hours) continue;
-            for (int k = 0; k < slots->columns; k++) {
-                uint64_t *at = &value[hour * slots->columns + k];
-                if (!d->taken && *at < d->value[k][h])
-                    return tb_fail(err, TB_E_CORRUPT, "late",
-                                   "More usage came late than there is. Look for more with: tollbook verify");
-                *at = d->taken ? *at + d->value[k][h] : *at - d->value[k][h];
-            }
+            for (int k = 0; k < slots->columns; k++) /* modulo 2^64: what came late may have been withdrawn */
+                value[hour * slots->columns + k] += d->taken ? d->value[k][h] : -d->value[k][h];
         }
     }
+    for (size_t i = 0; i < (size_t)slots->hours * (size_t)slots->columns; i++)
+        if (value[i] > TB_COUNTER_MAX)
+            return tb_fail(err, TB_E_CORRUPT, "late",
+                           "More usage came late than there is. Look for more with: tollbook verify");
     return TB_OK;
 }
 

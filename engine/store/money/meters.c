@@ -15,13 +15,17 @@ static tb_code add_declared(tb__billing *b, sqlite3_stmt *s, tb_error *err)
     tb_code code = TB__GROW(b, meters, err);
     if (code) return code;
     tb__meter_version *d = &b->meters[b->n_meters];
+    tb_error why = {0};
     const char *document = (const char *)sqlite3_column_text(s, 2);
     if (!document) return tb_no_memory(err);
-    code = tb_meter_parse(document, (size_t)sqlite3_column_bytes(s, 2), &d->meter, err);
+    code = tb_meter_parse(document, (size_t)sqlite3_column_bytes(s, 2), &d->meter, &why);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
     d->meter.number = sqlite3_column_int64(s, 0);
     d->from_us = sqlite3_column_int64(s, 1);
     b->n_meters += !code;
-    return code;
+    if (!code) return TB_OK;
+    return tb_fail(err, TB_E_DECLARED, "meter", "The declaration of meter %" PRId64 " cannot be read: %s: %.200s",
+                   d->meter.number, why.field, why.message);
 }
 
 /* All declarations of meters that are known, ascending by id and moment. They are kept while the file stays the same. */

@@ -75,6 +75,29 @@
     "(SELECT count(*) FROM late l WHERE l.account=w.account AND l.month=w.month AND l.version>w.since" \
     " AND l.edge" is TB__NUMERAL(TB__LATE_GAUGE) ")"
 
+/* Whether an account's document has a commit that may count earlier months. */
+#define TB__HAS_PERIODS "instr(document,'\"every\":')"
+
+/* The months that were run of accounts with such commits. n: what they count may have changed since: usage came late for an
+ * earlier month, or one was billed anew. m: the commit may count months of any age. */
+#define TB__TRUE_UPS(of)                                                                           \
+    "SELECT w.account,w.month,w.invoice,w.since,w.watermark,EXISTS(SELECT 1 FROM late l"           \
+    " WHERE l.account=w.account AND l.month<w.month AND(w.rolls OR l.month>=w.month-12)"           \
+    " AND l.version>w.since) OR EXISTS(SELECT 1 FROM invoice i WHERE i.account=w.account"          \
+    " AND i.month<w.month AND(w.rolls OR i.month>=w.month-12) AND i.kind='invoice'"                \
+    " AND i.watermark>w.since) AS n,w.rolls AS m,w.outcome,w.reason FROM"                          \
+    " (SELECT x.account,x.month,x.rolls,x.invoice,x.watermark,max(x.watermark,coalesce(x.corrected,0))" \
+    " AS since,x.outcome,x.reason FROM"                                                            \
+    " (SELECT c.account,c.month,c.rolls,r.invoice,r.watermark,r.reason,"                           \
+    "iif(i.state='void','void',r.outcome) AS outcome,"                                             \
+    TB__CORRECTED("c.account", "c.month") " AS corrected FROM (SELECT DISTINCT d.id AS account,v.month,d.rolls FROM" \
+    " (SELECT id,max(instr(document,'\"rollover\":true')>0) AS rolls FROM declaration WHERE kind='account'" \
+    " AND " of " AND " TB__HAS_PERIODS " GROUP BY id) AS d CROSS JOIN month_run v ON v.account IN(0,d.id)) AS c" \
+    " CROSS JOIN month_run r ON r.id=" TB__LAST_RUN("c.account", "c.month")                        \
+    " LEFT JOIN invoice i ON i.number=r.invoice) AS x) AS w WHERE w.outcome NOT IN('void','refused')" \
+    " AND w.month>=" TB__BEGIN " AND NOT EXISTS(SELECT 1 FROM retention k WHERE k.account=w.account" \
+    " AND k.hours_month>w.month) ORDER BY w.account,w.month"
+
 /* Months whose hours retention has deleted are closed, and are not listed; nor are months before the ledger's begin.
  *
  * Months that were run and whose account has late usage, or later declarations that apply to them; the caller checks
@@ -205,7 +228,7 @@
       " ORDER BY d.from_us,d.version")                                                             \
     /* +z.id: a zone's own rows are looked up, not those of the whole range */                     \
     X(BILLED_ZONES,                                                                                \
-      "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.id FROM zone z CROSS JOIN"           \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,z.declared_us,z.id FROM zone z CROSS JOIN" \
       " declaration d ON d.kind='zone' AND d.id=+z.id WHERE z.account=?1 AND d.version<=?2"        \
       " AND z.id BETWEEN ?3 AND ?4 ORDER BY z.id,d.from_us,d.version")                             \
     X(BILLED_SERIES,                                                                               \
@@ -214,7 +237,7 @@
       " CROSS JOIN series_new s ON s.scope=1 AND s.owner=+z.id WHERE z.account=?1"                 \
       " AND z.id BETWEEN ?2 AND ?3 AND EXISTS(SELECT 1 FROM series_new) ORDER BY 1,2")             \
     X(BILLED_BALANCERS,                                                                            \
-      "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.id FROM balancer b CROSS JOIN"       \
+      "SELECT d.from_us,d.to_us,d.closed_version,d.document,b.declared_us,b.id FROM balancer b CROSS JOIN" \
       " declaration d ON d.kind='balancer' AND d.id=b.id WHERE b.account=?1 AND d.version<=?2"     \
       " ORDER BY b.id,d.from_us,d.version")                                                        \
     X(BILLED_TIES,                                                                                 \
@@ -258,7 +281,10 @@
                        "coalesce((SELECT max(month) FROM closing),-1))")                           \
     /* months of a closing are recorded whether or not they were run: it is computed again from them */ \
     X(LATE_NOTED, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 UNION ALL SELECT 1" \
-                  " FROM closing WHERE ?2 BETWEEN month-" TB__NUMERAL(TB_CLOSING_MONTHS) " AND month LIMIT 1") \
+                  " FROM closing WHERE ?2 BETWEEN month-" TB__NUMERAL(TB_CLOSING_MONTHS) " AND month"          \
+      /* a later month that was run may have counted it in its commit */                           \
+      " UNION ALL SELECT 1 FROM month_run WHERE account IN(0,?1) AND month>?2 AND EXISTS(SELECT 1" \
+      " FROM declaration WHERE kind='account' AND id=?1 AND " TB__HAS_PERIODS ") LIMIT 1")         \
     X(MONTH_RUN, "SELECT 1 FROM month_run WHERE account IN(0,?1) AND month=?2 LIMIT 1")            \
     X(LATE_NEXT, "SELECT coalesce(max(id),0)+1 FROM late")                                         \
     X(LATE_INSERT, "INSERT INTO late(" TB__C_late("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9)")       \
@@ -272,6 +298,7 @@
       "SELECT id,version,scope,owner,edge,day,data FROM main.late WHERE account=?1 AND month=?2"   \
       " AND version>?3 ORDER BY scope,owner,edge,day,id")                                          \
     X(LATE_WAITING, TB__WAITING("account BETWEEN ?1 AND ?2"))                                      \
+    X(LATE_TRUE_UPS, TB__TRUE_UPS("id BETWEEN ?1 AND ?2"))                                         \
     /* invoices */                                                                                 \
     /* The watermark of the month's prices: that of its valid invoice or, without one, of the */   \
     /* first valid correction of it. */                                                            \
@@ -371,6 +398,14 @@
                       "(SELECT id FROM invoice WHERE number=?1) ORDER BY c.id")                    \
     X(CHARGED_ACCOUNTS, "SELECT DISTINCT c.account FROM charge c WHERE " TB__CHARGE_IS_DUE("?1") " ORDER BY 1") \
     X(CHARGE_BILL, "INSERT INTO charge_billed(" TB__C_charge_billed("") ")VALUES(?1,?2,?3)")       \
+    X(COMMIT_BILLED, "SELECT l.value->>'$.amount',i.currency FROM invoice i CROSS JOIN"            \
+                     " json_each(i.document,'$.lines') l WHERE i.account=?1 AND i.state='final' AND i.watermark<=?3" \
+                     " AND ((i.kind='invoice' AND i.month=?2 AND l.value->>'$.kind'='commit') OR"  \
+                     " (l.value->>'$.corrects.kind'='commit' AND l.value->>'$.period.start'="      \
+                     "format('%04d-%02d-01T00:00:00Z',1970+?2/12,?2%12+1)))")                      \
+    /* an alert of a month is raised within it, and stood at its end if it was not cleared before */ \
+    X(CAP_ALERT, "SELECT raised_us,threshold FROM alert WHERE account=?1 AND month=?2 AND kind='cap'" \
+                 " AND raised_us<?3 AND cleared_us>=?3 ORDER BY id DESC LIMIT 1")                  \
     /* runs of months */                                                                           \
     X(RUN_LAST,                                                                                    \
       "SELECT outcome,reason,EXISTS(SELECT 1 FROM late l WHERE l.account=?1 AND l.month=?2"        \

@@ -180,6 +180,28 @@ tb_code tb_store_month_contract(tb_store *store, int64_t account, int64_t month,
     return code;
 }
 
+tb_code tb_store_account_cap(tb_store *store, int64_t account, int64_t month, tb_account_cap *ret_cap, tb_error *err)
+{
+    tb__account_terms terms;
+    tb_error why[TB__PARTS];
+    sqlite3_stmt *s;
+    bool row = false;
+    int64_t at_us;
+    *ret_cap = (tb_account_cap){TB_CAP_NONE};
+    tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_GET, &account, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    if (sqlite3_column_int64(s, 1) == INT64_MAX) {
+        code = tb__account_terms_of((const char *)sqlite3_column_text(s, 0), (size_t)sqlite3_column_bytes(s, 0), account,
+                                    &terms, why, err);
+        if (!code) code = fail_as(&why[TB__PART_CONTRACT], err);
+        if (!code) *ret_cap = (tb_account_cap){.action = terms.contract.cap_action, .amount = terms.contract.cap};
+    }
+    sqlite3_reset(s);
+    if (code || !ret_cap->action) return code;
+    return tb__cap_alert(store, account, month, ret_cap->amount, &ret_cap->reached, &at_us, err);
+}
+
 static tb_code zone_terms_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
     (void)err;

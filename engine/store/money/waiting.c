@@ -4,7 +4,10 @@
  * apply to; whether one changes anything is found by making the month's input as last billed and as of now, which is
  * also how the correction is made, or, where nothing of the month is billed, by rating it. Late values of gauges are
  * treated as such declarations are: what they change depends on the values around them. Prices and billing regions
- * never make a month late: a billed month keeps its own (bill_input.c). */
+ * never make a month late: a billed month keeps its own (bill_input.c).
+ *
+ * The last month of a commit's period is late too where an earlier month that its true-up counts has changed. Its
+ * correction is then of the true-up alone, and the period comes to the same as if all had been known at first. */
 #include "store/money/billing.h"
 
 #include <stdlib.h>
@@ -49,10 +52,26 @@ static bool same_samples(const tb_bill_samples *a, const tb_bill_samples *b)
     return same;
 }
 
+static bool same_fee(const tb_bill_fee *a, const tb_bill_fee *b)
+{
+    return a->owner == b->owner && a->owner_id == b->owner_id && strcmp(a->id, b->id) == 0 && a->period_us == b->period_us &&
+           a->whole == b->whole && a->seconds == b->seconds && a->from_us == b->from_us && a->part == b->part &&
+           a->quantity == b->quantity && a->credit == b->credit;
+}
+
+static bool same_contract(const tb_bill_input *a, const tb_bill_input *b)
+{
+    bool same = a->n_earlier == b->n_earlier && a->cap.reached == b->cap.reached;
+    for (size_t i = 0; same && i < a->n_earlier; i++)
+        same = a->earlier[i].month == b->earlier[i].month &&
+               tb_decimal_compare(a->earlier[i].amount, b->earlier[i].amount) == 0;
+    return same;
+}
+
 static bool same_input(const tb_bill_input *a, const tb_bill_input *b)
 {
-    bool same = a->active_zone == b->active_zone && a->n_bytes == b->n_bytes &&
-                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers &&
+    bool same = same_contract(a, b) && a->active_zone == b->active_zone && a->n_bytes == b->n_bytes &&
+                a->n_optimizers == b->n_optimizers && a->n_balancers == b->n_balancers && a->n_fees == b->n_fees &&
                 a->n_meters == b->n_meters && a->n_usage == b->n_usage && a->n_samples == b->n_samples;
     for (size_t i = 0; same && i < a->n_bytes; i++)
         same = same_bytes(&a->bytes[i], &b->bytes[i]);
@@ -66,6 +85,8 @@ static bool same_input(const tb_bill_input *a, const tb_bill_input *b)
         same = same_usage(&a->usage[i], &b->usage[i]);
     for (size_t i = 0; same && i < a->n_samples; i++)
         same = same_samples(&a->samples[i], &b->samples[i]);
+    for (size_t i = 0; same && i < a->n_fees; i++)
+        same = same_fee(&a->fees[i], &b->fees[i]);
     return same;
 }
 
@@ -74,6 +95,8 @@ static bool same_input(const tb_bill_input *a, const tb_bill_input *b)
 typedef struct waiting {
     tb_late *list;
     size_t n, cap;
+    tb_late *true_ups; /* months whose commit counts earlier ones */
+    size_t n_true_ups, cap_true_ups;
     tb_book *books; /* read when first needed */
     size_t n_books;
 } waiting;
@@ -98,15 +121,16 @@ static bool late_from(sqlite3_stmt *s, tb_late *ret)
     return true;
 }
 
-static tb_code list_months(tb_store *store, int64_t account, waiting *w, tb_error *err)
+static tb_code list_months(tb_store *store, tb__statement of, int64_t account, tb_late **list, size_t *n, size_t *cap,
+                           tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = true;
     const int64_t between[2] = {account, account ? account : INT64_MAX};
-    tb_code code = tb__sql_ints(store, TB__SQL_LATE_WAITING, between, 2, &s, err);
+    tb_code code = tb__sql_ints(store, of, between, 2, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        code = tb__grow(&w->list, w->n, &w->cap, sizeof *w->list, err);
-        if (!code && !late_from(s, &w->list[w->n++])) code = tb_no_memory(err);
+        code = tb__grow(list, *n, cap, sizeof **list, err);
+        if (!code && !late_from(s, &(*list)[(*n)++])) code = tb_no_memory(err);
         if (code) sqlite3_reset(s);
     }
     return code;
@@ -130,8 +154,15 @@ static tb_code comes_to_nothing(tb_store *store, const waiting *w, const tb_late
     return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
 }
 
-/* Whether the month has the data that was billed. A month with an unreadable declaration counts as late: making its
- * correction reports why. */
+/* A month whose input cannot be made counts as late: making its correction reports why. One that counts months whose usage
+ * is no longer kept cannot change. */
+static tb_code pass_own(tb_code code, bool *ret_same)
+{
+    if (code == TB_E_NOT_KEPT) *ret_same = true;
+    return tb_code_exit(code) == tb_code_exit(TB_E_IO) ? code : TB_OK;
+}
+
+/* Whether the month has the data that was billed. */
 static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *late, bool *ret_same,
                               tb_error *err)
 {
@@ -139,7 +170,7 @@ static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *
     tb_bill_source before, now;
     tb_bill_query query = {late->account, late->month, late->since, w->books, w->n_books, over_us};
     tb_code code = tb_store_net_input(store, &query, &before, err);
-    if (code) return code == TB_E_DECLARED ? TB_OK : code;
+    if (code) return pass_own(code, ret_same);
     query.watermark = TB_NOW;
     code = tb_store_net_input(store, &query, &now, err);
     if (!code) {
@@ -147,31 +178,78 @@ static tb_code compare_inputs(tb_store *store, const waiting *w, const tb_late *
         tb_bill_source_release(&now);
     }
     tb_bill_source_release(&before);
-    return code == TB_E_DECLARED ? TB_OK : code;
+    return pass_own(code, ret_same);
+}
+
+static tb_code is_unchanged(tb_store *store, waiting *w, const tb_late *late, bool *ret_same, tb_error *err)
+{
+    tb_code code = w->books ? TB_OK : tb_store_books(store, &w->books, &w->n_books, err);
+    if (code) return code;
+    return tb_late_is_billed(late) ? compare_inputs(store, w, late, ret_same, err)
+                                   : comes_to_nothing(store, w, late, ret_same, err);
+}
+
+static bool is_listed(const tb_late *list, size_t n, const tb_late *late)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i].account == late->account && list[i].month == late->month) return true;
+    return false;
+}
+
+/* Whether a month that the commit may count is late. */
+static bool counts_late(const waiting *w, size_t n, const tb_late *true_up)
+{
+    for (size_t i = 0; i < n; i++)
+        if (w->list[i].account == true_up->account && w->list[i].month < true_up->month &&
+            (true_up->declared || w->list[i].month >= true_up->month - 12))
+            return true;
+    return false;
+}
+
+static int by_account_month(const void *a, const void *b)
+{
+    const tb_late *x = a, *y = b;
+    if (x->account != y->account) return x->account < y->account ? -1 : 1;
+    return (x->month > y->month) - (x->month < y->month);
+}
+
+/* Adds the months whose true-up another month has changed. */
+static tb_code add_true_ups(tb_store *store, int64_t account, waiting *w, tb_error *err)
+{
+    const size_t n = w->n;
+    tb_code code = list_months(store, TB__SQL_LATE_TRUE_UPS, account, &w->true_ups, &w->n_true_ups, &w->cap_true_ups, err);
+    for (size_t i = 0; !code && i < w->n_true_ups; i++) {
+        tb_late late = w->true_ups[i];
+        bool same = false;
+        if (is_listed(w->list, n, &late) || (!late.deltas && !counts_late(w, n, &late))) continue;
+        code = is_unchanged(store, w, &late, &same, err);
+        if (code || same) continue;
+        late.deltas = late.declared = 0;
+        code = tb__grow(&w->list, w->n, &w->cap, sizeof *w->list, err);
+        if (!code) w->list[w->n++] = late;
+    }
+    if (w->n > n) qsort(w->list, w->n, sizeof *w->list, by_account_month);
+    return code;
 }
 
 /* Lists the late months: those that later declarations do not change are left out. A refused month without a bill is
  * late in any case. */
 static tb_code find_waiting(tb_store *store, int64_t account, waiting *w, tb_error *err)
 {
-    tb_code code = list_months(store, account, w, err);
-    if (code) return code;
+    tb_code code = list_months(store, TB__SQL_LATE_WAITING, account, &w->list, &w->n, &w->cap, err);
     const size_t n = w->n;
     w->n = 0;
     for (size_t i = 0; !code && i < n; i++) {
         const tb_late *late = &w->list[i];
-        const bool billed = tb_late_is_billed(late);
         bool same = false;
-        if (late->deltas == 0 && late->declared && (billed || late->outcome != TB_RUN_REFUSED)) {
-            if (!w->books) code = tb_store_books(store, &w->books, &w->n_books, err);
-            if (!code)
-                code = billed ? compare_inputs(store, w, late, &same, err)
-                              : comes_to_nothing(store, w, late, &same, err);
-        }
+        if (late->deltas == 0 && late->declared && (tb_late_is_billed(late) || late->outcome != TB_RUN_REFUSED))
+            code = is_unchanged(store, w, late, &same, err);
         if (!same) w->list[w->n++] = w->list[i];
     }
+    if (!code) code = add_true_ups(store, account, w, err);
     if (w->books) tb_books_release(w->books, w->n_books);
     free(w->books);
+    free(w->true_ups);
     return code;
 }
 

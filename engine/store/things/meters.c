@@ -3,7 +3,6 @@
 #include "tollbook/meterstore.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Columns: number, document. */
@@ -28,19 +27,6 @@ static const tb__rows meter_rows = {sizeof(tb_meter), meter_from, NULL};
 tb_code tb_store_meters(tb_store *store, tb_meter **ret_meters, size_t *ret_n, tb_error *err)
 {
     return tb__collect_ints(store, TB__SQL_METERS, NULL, 0, &meter_rows, ret_meters, ret_n, err);
-}
-
-static int by_meter(const void *a, const void *b)
-{
-    return strcmp(((const tb_meter *)a)->id, ((const tb_meter *)b)->id);
-}
-
-tb_code tb__meters_at(tb_store *store, int64_t at_us, int64_t known, tb_meter **ret_meters, size_t *ret_n, tb_error *err)
-{
-    const int64_t values[2] = {at_us, known};
-    tb_code code = tb__collect_ints(store, TB__SQL_METERS_AT, values, 2, &meter_rows, ret_meters, ret_n, err);
-    if (!code && *ret_n) qsort(*ret_meters, *ret_n, sizeof **ret_meters, by_meter);
-    return code;
 }
 
 /* The row of a statement that is bound, into the meter. */

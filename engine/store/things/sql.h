@@ -167,12 +167,6 @@
     X(METER_BY_NAME, "SELECT id,document FROM meter WHERE name=?1 AND deleted_us=" TB__FOR_EVER)   \
     X(METER_BY_NUMBER, "SELECT id,document FROM meter WHERE id=?1")                                \
     X(METER_NAMES, "SELECT group_concat(name,'|') FROM meter WHERE deleted_us=" TB__FOR_EVER)      \
-    /* at ?1, of the declarations up to version ?2: the last one by then, or the first later one */ \
-    X(METERS_AT,                                                                                   \
-      "SELECT d.id,d.document FROM declaration d WHERE d.kind='meter' AND d.version<=?2"           \
-      " AND (d.from_us,d.version)=(SELECT p.from_us,p.version FROM declaration p WHERE p.kind='meter'" \
-      " AND p.id=d.id AND p.version<=?2 ORDER BY p.from_us>?1,CASE WHEN p.from_us>?1 THEN p.from_us"    \
-      " ELSE -p.from_us END,p.version DESC LIMIT 1)")                                              \
     X(REGIONS_CLEAR, "DELETE FROM region")                                                         \
     X(REGION_INSERT, "INSERT INTO region(" TB__C_region("") ")VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)") \
     /* forgetting: ?1 is the account */                                                            \
@@ -295,7 +289,8 @@
              " ORDER BY id LIMIT ?2")                                                              \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
-      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT account FROM own_alert" \
+      "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT id FROM account WHERE id>?1 AND" \
+      " " TB__CAP_DECLARED " UNION SELECT account FROM own_alert"                                  \
       " WHERE account>?1 UNION SELECT account FROM alert"                                          \
       " WHERE account>?1 AND cleared_us=" TB__FOR_EVER " ORDER BY 1 LIMIT ?2")                     \
     X(OWN_ALERTS, "SELECT '{\"alerts\":['||group_concat(document)||']}' FROM"                      \

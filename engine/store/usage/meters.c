@@ -201,6 +201,35 @@ static tb_code begin_series(tb_store *store, const tb_meter_key *key, int64_t *r
     return code ? code : find_series(store, key, true, ret_series, err);
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const tb_meter_key *x = *(const tb_meter_key *const *)a, *y = *(const tb_meter_key *const *)b;
+    if (x->meter != y->meter) return x->meter < y->meter ? -1 : 1;
+    if (x->account != y->account) return x->account < y->account ? -1 : 1;
+    const int order = strcmp(x->resource, y->resource);
+    return order ? order : memcmp(x->dimension, y->dimension, sizeof x->dimension);
+}
+
+/* In an order that does not depend on which thread met which key: ids are the same in any number of threads. */
+static tb_code begin_new_series(tb_store *store, const tb_meter_usage *parts, size_t n, tb_error *err)
+{
+    const tb_meter_key **fresh = NULL;
+    size_t n_fresh = 0, cap = 0;
+    int64_t series = 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; !code && k < parts[i].n_keys; k++) {
+            if (recall(store->usage->meters, &parts[i].keys[k])) continue;
+            code = tb__grow(&fresh, n_fresh, &cap, sizeof *fresh, err);
+            if (!code) fresh[n_fresh++] = &parts[i].keys[k];
+        }
+    if (n_fresh) qsort(fresh, n_fresh, sizeof *fresh, by_name);
+    for (size_t i = 0; !code && i < n_fresh; i++)
+        code = begin_series(store, fresh[i], &series, err);
+    free(fresh);
+    return code;
+}
+
 /* --- parts --- */
 
 static void free_parts(tb__metered *list, size_t n)
@@ -210,9 +239,8 @@ static void free_parts(tb__metered *list, size_t n)
     free(list);
 }
 
-/* Each part with the series of its keys. */
-static tb_code list_parts(tb_store *store, const tb_meter_usage *parts, size_t n, bool begin, tb__metered **ret,
-                          tb_error *err)
+/* Each part with the series of its keys; 0: there is none. */
+static tb_code list_parts(tb_store *store, const tb_meter_usage *parts, size_t n, tb__metered **ret, tb_error *err)
 {
     tb__metered *list = *ret = calloc(n + 1, sizeof *list);
     tb_code code = list ? TB_OK : tb_no_memory(err);
@@ -221,8 +249,7 @@ static tb_code list_parts(tb_store *store, const tb_meter_usage *parts, size_t n
         if (!series) return tb_no_memory(err);
         list[i] = (tb__metered){&parts[i], series};
         for (size_t k = 0; !code && k < parts[i].n_keys; k++)
-            code = begin ? begin_series(store, &parts[i].keys[k], &series[k], err)
-                         : find_series(store, &parts[i].keys[k], false, &series[k], err);
+            code = find_series(store, &parts[i].keys[k], false, &series[k], err);
     }
     return code;
 }
@@ -337,7 +364,8 @@ tb_code tb_store_add_meters(tb_store *store, const tb_meter_usage *parts, size_t
     if (!code) code = look_for_others(store, parts, n, ret_stale, err);
     if (code || *ret_stale) return code;
     store->dirty = store->billing_stale = true;
-    code = list_parts(store, parts, n, true, &list, err);
+    code = begin_new_series(store, parts, n, err);
+    if (!code) code = list_parts(store, parts, n, &list, err);
     if (!code) code = add_values(store, list, n, err);
     if (!code && has_hours(parts, n)) code = tb__metered_add(store, list, n, err);
     free_parts(list, n);
@@ -382,7 +410,7 @@ tb_code tb_store_withdraw_meters(tb_store *store, const tb_meter_usage *parts, s
     int64_t gone[2] = {segment, 0};
     tb_code code = begin_cache(store, err);
     store->dirty = store->billing_stale = true;
-    if (!code) code = list_parts(store, parts, n, false, &list, err);
+    if (!code) code = list_parts(store, parts, n, &list, err);
     if (!code) code = check_there(list, n, err);
     if (!code) code = check_kept(store, list, n, err);
     if (!code) code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &gone[1], err);

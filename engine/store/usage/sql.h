@@ -207,8 +207,15 @@
       " WHERE g.series=m.id AND g.at_us>=?1 AND g.at_us<?2 AND g.value>0 AND g.gone_version=" TB__FOR_EVER ")" \
       " OR (SELECT g.value FROM gauge g WHERE g.series=m.id AND g.at_us<?1 AND g.gone_version=" TB__FOR_EVER \
       " ORDER BY g.at_us DESC,g.segment DESC LIMIT 1)>0))"                                         \
+      /* fees, also those that ended as the month began: they were billed in advance */            \
       " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
-      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":{')"           \
-      " AND(account.declared_us<?2 OR instr(d.document,'\"commit\":{\"from\":'))) ORDER BY id")
+      " AND d.from_us<?2 AND d.to_us>=?1 AND account.declared_us<?2 AND instr(d.document,'\"fees\":[')" \
+      " AND NOT instr(d.document,'\"fees\":[]'))"                                                   \
+      " OR EXISTS(SELECT 1 FROM zone z WHERE z.account=account.id AND z.deleted_us=?1"             \
+      " AND instr(z.document,'\"fees\":[')) OR EXISTS(SELECT 1 FROM balancer b WHERE b.account=account.id" \
+      " AND min(b.deleted_us,b.ended_us)=?1 AND instr(b.document,'\"fees\":['))"                   \
+      " OR EXISTS(SELECT 1 FROM declaration d WHERE d.kind='account' AND d.id=account.id"          \
+      " AND d.from_us<?2 AND d.to_us>?2-3600000000 AND instr(d.document,'\"commit\":')"            \
+      " AND(account.declared_us<?2 OR instr(d.document,'\"from\":\"'))) ORDER BY id")
 
 #endif

@@ -166,7 +166,9 @@ static const char *const references[] = {
     "SELECT format('Late usage %d is noted for a month of account %d that was neither run nor closed.',id,"
     "account) FROM late l WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account)"
     " AND r.month=l.month AND r.watermark<l.version) AND NOT EXISTS(SELECT 1 FROM closing c WHERE l.month"
-    " BETWEEN c.month-" TB__NUMERAL(TB_CLOSING_MONTHS) " AND c.month AND c.version<l.version)",
+    " BETWEEN c.month-" TB__NUMERAL(TB_CLOSING_MONTHS) " AND c.month AND c.version<l.version) AND NOT EXISTS"
+    "(SELECT 1 FROM month_run r WHERE r.account IN(0,l.account) AND r.month>l.month AND r.watermark<l.version"
+    " AND EXISTS(SELECT 1 FROM declaration WHERE kind='account' AND id=l.account AND " TB__HAS_PERIODS "))",
     "SELECT format('Late usage %d is of data version %d; the file is at %d.',id,version,value)"
     " FROM late,meta WHERE name='data_version' AND version>value",
     "SELECT format('Late usage %d is of account %d; pull zone %d is of another.',l.id,l.account,"

@@ -36,6 +36,7 @@ export const FIELDS = {
     {"path":"discounts","type":"object","required":false,"usual":"","example":"{\"EUUSDiscount\": 5}","help":"percent off premium bandwidth"},
     {"path":"terms_days","type":"whole number, 0 to 365, as a number or a string","required":false,"usual":"the seller's","example":"30","help":"days from the issue date to the due date"},
     {"path":"labels","type":"object of at most 50 strings","required":false,"usual":"{}","example":"{\"env\": \"prod\"}","help":"the account's tags in FOCUS"},
+    {"path":"fees","type":"list of at most 256 fees","required":false,"usual":"[]","example":"[\"shield-advanced\"]","help":"recurring fees of the account"},
     {"path":"alerts","type":"list of at most 32 objects","required":false,"usual":"[]","example":"[{\"id\": \"big-month\", \"kind\": \"month_to_date\", \"above\": \"100\"}]","help":"what the account is watched for"},
     {"path":"prepaid","type":"true or false","required":false,"usual":"false","example":"true","help":"its usage lowers the balance daily, and its zones are shown with Enabled false while that is 0 or less: see prepaid.md"},
     {"path":"contract.book","type":"name, 1 to 64 bytes","required":false,"usual":"","example":"acme-2026","help":"the account's own price book, in the place of its currency's"},
@@ -82,6 +83,7 @@ export const FIELDS = {
     {"path":"created","type":"RFC 3339 time","required":false,"usual":"since the beginning","example":"2026-01-05T00:00:00Z","help":"when it began to exist; give it, or earlier months may be corrected"},
     {"path":"settings","type":"object, at most 4194304 bytes","required":false,"usual":"{}","example":"{\"EnableLogging\": false}","help":"see pull-zone.md"},
     {"path":"labels","type":"object of at most 50 strings","required":false,"usual":"{}","example":"{\"team\": \"video\"}","help":"the pull zone's tags in FOCUS"},
+    {"path":"fees","type":"list of at most 256 fees, as of an account","required":false,"usual":"[]","example":"[\"shield-advanced\"]","help":"recurring fees of the pull zone"},
     {"path":"hostnames","type":"list of strings or objects","required":false,"usual":"[]","example":"[\"video.acme.example\"]","help":"each a name of 1 to 253 bytes, or an object of HostnameModel. Logs are matched in any letter case, and `bücher.example` as `xn--bcher-kva.example`; a name with `*` matches none"},
   ],
   load_balancers: [
@@ -90,6 +92,7 @@ export const FIELDS = {
     {"path":"created","type":"RFC 3339 time","required":false,"usual":"since the beginning","example":"2026-01-10T00:00:00Z","help":"when it began to exist: the monthly fee is prorated from here"},
     {"path":"deleted","type":"RFC 3339 time or null","required":false,"usual":"null","example":"2026-12-01T00:00:00Z","help":"when it ended; not before `created`"},
     {"path":"zones","type":"list of pull zone ids","required":true,"usual":"","example":"[101]","help":"the zones attached to it, of the same account; a zone has one load balancer at a time"},
+    {"path":"fees","type":"list of at most 256 fees, as of an account","required":false,"usual":"[]","example":"[\"shield-advanced\"]","help":"recurring fees of the load balancer"},
   ],
   shield_zones: [
     {"path":"id","type":"whole number, 1 to 2147483647","required":true,"usual":"","example":"42","help":"the shield zone id in events; once in the list"},

@@ -47,7 +47,7 @@ export const FORMS = [
   {group: "Customers"},
   {id: "customer", title: "Customer", entry: "Add or change a customer", does: "Declare the customer", document: "accounts", first: ["id", "name", "currency", "terms_days", "prepaid"]},
   {id: "contract", of: "account", title: "Contract", entry: "Set a contract", does: "Declare the contract", document: "accounts",
-    first: ["id", "contract.discount_percent", "contract.commit.monthly", "contract.commit.from", "contract.commit.to", "contract.minimum_monthly", "contract.book"]},
+    first: ["id", "contract.discount_percent", "contract.commit.monthly", "contract.commit.amount", "contract.commit.every", "contract.commit.from", "contract.commit.to", "contract.minimum_monthly", "contract.cap.monthly", "contract.cap.action", "contract.book"]},
   {id: "tax", of: "account", title: "Tax and address", entry: "Set tax and address", does: "Declare it", document: "accounts",
     first: ["id", "tax", "buyer.name", "buyer.street", "buyer.postal_code", "buyer.city", "buyer.country", "buyer.vat_id"]},
   {id: "zone", of: "account", title: "Pull zone", entry: "Add a pull zone", does: "Declare the zone", document: "zones", first: ["id", "account", "name", "type", "created", "hostnames"]},

@@ -108,6 +108,17 @@ class Meters(Ledger):
         self.verify()
         self.assertEqual(json.loads(self.run_tool("invoice", "--db", "t.db", "--late", "--format", "json", now=JANUARY).out)["late"], [])
 
+    def test_a_correction_is_explained_by_the_month_as_it_is_now(self):
+        self.month()
+        self.finalize("--account", 1)
+        self.send(self.requests("2026-10-20T00:00:00Z", 1000), self.storage("2026-10-30T00:00:00Z", GB),
+                  self.storage("2026-10-31T00:00:00Z", 0), now="2026-11-10T00:00:00Z")
+        document, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        numbers = {one["resource"]: one["line"] for one in document["lines"] if one["kind"] == "correction"}
+        for resource, total, days in (("meter:requests", 8000, 3), ("meter:storage", 2 * GB * 100 * 3600 + GB * 86400, 6)):
+            told = self.explain(numbers[resource], month="2026-11")
+            self.assertEqual((told["sum"], told["period"]["start"], len(told["days"])), (str(total), "2026-10-01T00:00:00Z", days), told)
+
     def test_late_samples_are_corrected_by_the_percentile(self):
         self.month()
         self.finalize("--account", 1)

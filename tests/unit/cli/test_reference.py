@@ -164,6 +164,8 @@ def import_tables():
         "Usage of a pull zone": {**dict.fromkeys(("zone", "hour", "region"), True),
                                  **{name: False for name, source in metrics if source != "LINES"}},
         "Usage of a load balancer": dict.fromkeys(("load_balancer", "hour", "requests"), True),
+        "Usage of a meter": {name: name in ("meter", "resource", "value") for name in re.findall(
+            r'\{"(\w+)", \d+\}', c_table("engine/intake/meter_line.c", "keys"))},
         "Shield events": {"shield_zone": True, "timestamp": True, "labels": False,
                           **{name: False for name, _ in fields}},
         "labels": {name: False for name, label in fields if label == "1"}}
@@ -484,6 +486,15 @@ class Catalogue(Served):
 class Import(Pages):
     command = ("import", "--db", "t.db")
     text = page("import-format.md")
+    number = itertools.count()
+
+    def setUp(self):
+        super().setUp()
+        meters = [{"meter": "script_requests", "kind": "counter", "unit": "request", "resource": "script", "dimensions": ["region"]},
+                  {"meter": "storage", "kind": "gauge", "unit": "byte", "dimensions": ["region"]},
+                  {"meter": "port", "kind": "sample", "unit": "byte", "resource": "port"}]
+        accounts = [{"id": i, "name": "acme"} for i in (1, 3, 2**63 - 1)]
+        self.run_tool("apply", "--db", "t.db", self.write("catalog.json", json.dumps({"accounts": accounts, "meters": meters})))
 
     def rows(self, section):
         return keys(self.text)[section]
@@ -494,6 +505,10 @@ class Import(Pages):
             return {**self.document("Shield events", "log", "x"), "labels": {key: value}}
         line = {code(row[0]): json.loads(code(row[3])) for row in self.rows(section)
                 if row[2].startswith("required")}
+        if section == "Usage of a meter":  # a resource of its own each, so that any account may have it
+            line.update({"account": 3, "resource": f"r{next(self.number)}"})
+            line.update({"meter": "port"} if key == "time" else
+                        {"hour": "2026-11-01T13:00:00Z", "dimensions": {"region": "DE"}})
         if section == "Usage of a pull zone" and key in line:
             line["requests"] = 1
         return {**line, key: value}

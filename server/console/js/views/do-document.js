@@ -10,6 +10,7 @@ import {whatIf} from "./do-book.js";
 
 const LABELS = {id: "Number", account: "Customer", terms_days: "Days to pay", tax: "Tax", "tax.category": "Kind of tax", "tax.rate": "Rate", "tax.reason": "Reason", "tax.reason_code": "Code of the reason", "contract.discount_percent": "Discount, in percent",
   "contract.minimum_monthly": "Least a month", "contract.commit.monthly": "Commit a month", "contract.commit.from": "First month", "contract.commit.to": "Last month",
+  "contract.commit.amount": "Commit a period", "contract.commit.every": "Period", "contract.cap.monthly": "Cap a month", "contract.cap.action": "At the cap",
   "contract.book": "Own price book", "buyer.vat_id": "VAT identifier", vat_id: "VAT identifier", "payment.iban": "IBAN", created: "Exists since", deleted: "Ended"};
 /* A tax that has a category, field by field; another is edited as it is written. */
 const TAX = [

@@ -2,7 +2,7 @@
 
 import {pageHead} from "../controls.js";
 import {el} from "../dom.js";
-import {money, NOTHING} from "../format.js";
+import {money, month, NOTHING} from "../format.js";
 import {exactText, monthText} from "../meters.js";
 import {inCurrency} from "../money.js";
 import {monthSpans, ask as why} from "../why.js";
@@ -20,9 +20,9 @@ export function show(page) {
       {id: "name", name: "Meter", kind: "text", value: (row) => row.name, title: (row) => row.meter, cell: (row) => el("a", {href: page.href(`/meters/${row.meter}`)}, row.name)},
       {id: "kind", name: "Kind", kind: "text", wideOnly: true, value: (row) => KINDS[row.kind] ?? row.kind},
       {id: "resource", name: "Of each", kind: "text", wideOnly: true, value: (row) => row.resource.replaceAll("_", " ")},
-      {id: "value", name: "This month", kind: "decimal", field: "value", value: (row) => used.get(row.meter) ?? "",
+      {id: "value", name: `Used in ${month(span.from)}`, kind: "decimal", field: "value", value: (row) => used.get(row.meter) ?? "",
         cell: (row) => (used.has(row.meter) ? monthText(row, used.get(row.meter), {start: span.from, end: span.to}) : NOTHING), title: (row) => (used.has(row.meter) ? exactText(row, used.get(row.meter)) : null)},
-      ...(hasMoney ? [{id: "charges", name: "Charges", kind: "decimal", field: "charges", value: (row) => charges.get(row.meter) ?? "",
+      ...(hasMoney ? [{id: "charges", name: "Charges so far", kind: "decimal", field: "charges", value: (row) => charges.get(row.meter) ?? "",
         cell: (row) => (charges.has(row.meter) ? money(charges.get(row.meter), currency) : NOTHING)}] : []),
     ]});
   page.root.append(pageHead(page, "Meters", {account: true}), el("section", {class: "panel"}, t.node));
