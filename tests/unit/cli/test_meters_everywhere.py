@@ -2,6 +2,7 @@
 import json
 import os
 import unittest
+from decimal import Decimal
 from pathlib import Path
 
 from tool import Case
@@ -114,6 +115,23 @@ class Meters(Case):
         before, after, said = self.whatif(usage=[{"meter": "nothing", "factor": "2"}])
         self.assertEqual((before, after), ("17.90", "17.90"))
         self.assertIn("there is no meter nothing", said)
+
+    # --- recurring fees ---
+
+    def test_the_forecast_what_if_and_why_have_recurring_fees(self):
+        def median():
+            done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
+            return Decimal(json.loads(done.out)["money"]["net"]["p50"])
+        before = median()
+        book = json.loads((EXAMPLES / "public-prices.json").read_text())
+        book |= {"book": "with-fees", "supersedes": "public-2026", "fees": {"support": {"name": "Support", "amount": "9.50"}}}
+        self.run_tool("book", "--db", "t.db", self.write("fees.json", json.dumps(book)), now="2026-11-01T00:00:00Z")
+        self.catalog["accounts"][0]["fees"] = ["support"]
+        self.apply(json.dumps(self.catalog), now="2026-11-01T00:00:00Z")
+        self.assertEqual(median() - before, Decimal("9.50"))
+        self.assertEqual(self.whatif(base="with-fees", patch={"fees": {"support": {"amount": "10"}}})[:2], ("27.40", "27.90"))
+        fee = self.draft()["lines"][-1]
+        self.assertEqual((fee["kind"], fee["fee"], fee["amount"]), ("fee", "support", "9.50"))
 
     # --- the forecast ---
 
