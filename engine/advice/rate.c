@@ -298,8 +298,8 @@ static tb_code rate_minimum(tb__rater *r, const tb_forecast_input *in, tb_error 
 {
     tb_bill bill;
     tb_bill_input empty = *in->month;
-    empty.n_bytes = empty.n_optimizers = empty.n_balancers = 0;
-    empty.n_usage = empty.n_samples = empty.n_fees = 0;
+    empty.n_bytes = empty.n_optimizers = empty.n_balancers = empty.n_fees = 0;
+    empty.n_usage = empty.n_samples = 0;
     empty.percentile = false;
     tb_code code = tb_bill_rate(&empty, r->alloc, &bill, err);
     if (code) return code;

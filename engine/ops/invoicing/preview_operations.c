@@ -64,12 +64,6 @@ typedef struct preview_run {
 
 /* --- a month --- */
 
-/* A meter's minimum is a part of what the meter comes to. */
-static tb_line_kind product_of(tb_line_kind kind)
-{
-    return kind == TB_LINE_METER_MINIMUM ? TB_LINE_METER : kind;
-}
-
 static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *err)
 {
     const tb_bill *bill = s->bill;
@@ -81,8 +75,10 @@ static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *
     f->n_missing = tb_statement_missing_fields(s, TB_NORM_LEGAL, f->missing);
     tb_code code = tb_sum_add(&f->sums.net, bill->subtotal, err);
     if (!code) code = tb_sum_add(&f->sums.total, bill->total, err);
-    for (size_t i = 0; !code && i < bill->n_lines; i++)
-        code = tb_sum_add(&f->sums.kind[product_of(bill->lines[i].kind)], bill->lines[i].amount, err);
+    for (size_t i = 0; !code && i < bill->n_lines; i++) {
+        const tb_line_kind kind = bill->lines[i].kind;
+        code = tb_sum_add(&f->sums.kind[kind == TB_LINE_METER_MINIMUM ? TB_LINE_METER : kind], bill->lines[i].amount, err);
+    }
     return code;
 }
 

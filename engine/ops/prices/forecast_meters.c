@@ -20,7 +20,7 @@ typedef struct coming {
     tb_error *err;
 } coming;
 
-static int compare(const tb_bill_usage *a, const tb_bill_usage *b)
+static int compare_usage(const tb_bill_usage *a, const tb_bill_usage *b)
 {
     if (a->meter != b->meter) return a->meter < b->meter ? -1 : 1;
     int order = strcmp(a->resource, b->resource);
@@ -32,7 +32,7 @@ static int compare(const tb_bill_usage *a, const tb_bill_usage *b)
 
 static int by_series(const void *a, const void *b)
 {
-    return compare(a, b);
+    return compare_usage(a, b);
 }
 
 /* The windows that tell how usage goes on: of a gauge the last hour, of a counter up to 28 whole days. */
@@ -69,6 +69,14 @@ static tb_code append(coming *c, const tb_bill_usage *usage)
     return code;
 }
 
+static bool same_series(const tb_meter_window *a, const tb_meter_window *b)
+{
+    bool same = strcmp(a->resource, b->resource) == 0;
+    for (int k = 0; k < TB_METER_DIMENSIONS; k++)
+        same = same && strcmp(a->dimension[k], b->dimension[k]) == 0;
+    return same;
+}
+
 static tb_code add_coming(coming *c, uint32_t meter)
 {
     const int64_t begin_us = tb_month_start_us(c->q->month);
@@ -77,10 +85,13 @@ static tb_code add_coming(coming *c, uint32_t meter)
     tb_code code = read_windows(c, meter, &n);
     const tb_meter_window *windows = c->made->windows[meter];
     const int64_t known_s = c->made->meters[meter].kind == TB_METER_GAUGE ? 3600 : days_of(c, windows, n) * 86400;
-    for (size_t i = 0; !code && i < n; i++) {
+    for (size_t i = 0, next = 0; !code && i < n; i = next) {
         const tb_meter_window *w = &windows[i];
         tb_decimal quantity;
-        code = tb_decimal_divide(tb_decimal_from_int(w->value), left_us / TB_US_PER_S, known_s, 0, TB_HALF_UP, &quantity,
+        tb_i128 sum = 0;
+        for (; next < n && same_series(w, &windows[next]); next++)
+            sum += windows[next].value;
+        code = tb_decimal_divide(tb_decimal_from_int(sum), left_us / TB_US_PER_S, known_s, 0, TB_HALF_UP, &quantity,
                                  c->err);
         if (!code)
             code = append(c, &(tb_bill_usage){.meter = meter, .part = c->part, .resource = w->resource,
@@ -123,7 +134,7 @@ static void add_up(tb__metered *made)
     size_t n = 0;
     if (made->n_usage) qsort(made->usage, made->n_usage, sizeof *made->usage, by_series);
     for (size_t i = 0; i < made->n_usage; i++) {
-        if (n && compare(&made->usage[n - 1], &made->usage[i]) == 0) made->usage[n - 1].quantity += made->usage[i].quantity;
+        if (n && compare_usage(&made->usage[n - 1], &made->usage[i]) == 0) made->usage[n - 1].quantity += made->usage[i].quantity;
         else made->usage[n++] = made->usage[i];
     }
     made->n_usage = n;

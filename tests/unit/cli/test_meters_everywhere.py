@@ -2,6 +2,7 @@
 import json
 import os
 import unittest
+from decimal import Decimal
 from pathlib import Path
 
 from tool import Case
@@ -115,7 +116,31 @@ class Meters(Case):
         self.assertEqual((before, after), ("17.90", "17.90"))
         self.assertIn("there is no meter nothing", said)
 
+    # --- recurring fees ---
+
+    def test_the_forecast_what_if_and_why_have_recurring_fees(self):
+        def median():
+            done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
+            return Decimal(json.loads(done.out)["money"]["net"]["p50"])
+        before = median()
+        book = json.loads((EXAMPLES / "public-prices.json").read_text())
+        book |= {"book": "with-fees", "supersedes": "public-2026", "fees": {"support": {"name": "Support", "amount": "9.50"}}}
+        self.run_tool("book", "--db", "t.db", self.write("fees.json", json.dumps(book)), now="2026-11-01T00:00:00Z")
+        self.catalog["accounts"][0]["fees"] = ["support"]
+        self.apply(json.dumps(self.catalog), now="2026-11-01T00:00:00Z")
+        self.assertEqual(median() - before, Decimal("9.50"))
+        self.assertEqual(self.whatif(base="with-fees", patch={"fees": {"support": {"amount": "10"}}})[:2], ("27.40", "27.90"))
+        fee = self.draft()["lines"][-1]
+        self.assertEqual((fee["kind"], fee["fee"], fee["amount"]), ("fee", "support", "9.50"))
+
     # --- the forecast ---
+
+    def test_a_counter_goes_on_with_its_mean_day_whatever_the_days_are(self):
+        self.use(*(line("websocket_minutes", "102", 1_000_001, f"2026-10-{day:02}T00:00:00Z") for day in range(25, 32)))
+        done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
+        one, = (one for one in json.loads(done.out)["meters"] if one["meter"] == "websocket_minutes")
+        # 22 days with 17,000,007 in all, and 15 to come; each resource is rounded to a whole unit
+        self.assertEqual((one["so_far"], one["month"]), ("10000000", str(10_000_000 + round(10_000_000 * 15 / 22) + round(7_000_007 * 15 / 22))))
 
     def test_the_forecast_has_meters_at_the_months_end(self):
         done = self.run_tool("forecast", "--db", "t.db", "--account", 1, "--paths", 100, "--format", "json", now="2026-11-16T00:00:00Z")
