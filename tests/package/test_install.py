@@ -21,7 +21,7 @@ BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 WARN = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 COMPILERS = [("gcc", "-std=c11", ".c"), ("clang", "-std=c11", ".c"), ("g++", "-std=c++17", ".cpp"),
              ("clang++", "-std=c++17", ".cpp")]
-EXAMPLES = sorted((SOURCE / "docs" / "examples").iterdir())
+EXAMPLES = [p for p in sorted((SOURCE / "docs" / "examples").iterdir()) if p.suffix in (".c", ".cpp")]
 
 CATALOG = """{"accounts":[{"id":1,"name":"acme","currency":"USD"}],
  "zones":[{"id":101,"account":1,"name":"z","type":"premium","created":"2025-01-01T00:00:00Z"}]}"""
