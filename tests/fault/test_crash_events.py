@@ -75,7 +75,7 @@ def state(db):
 
 def prepare(db):
     make(db)
-    run("apply", "--db", db, "-", stdin=json.dumps({**CATALOG, "meters": METERS}).encode())
+    run("apply", "--db", db, "-", stdin=json.dumps({**CATALOG, "meters": CATALOG["meters"] + METERS}).encode())
     return run("key", "create", "--db", db, "--account", 0, "--role", "Ingest").stdout.decode().strip()
 
 
