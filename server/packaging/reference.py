@@ -26,8 +26,8 @@ OUTPUT = (".SH OUTPUT\nWhat prints data prints a table on a terminal, and JSON i
 # --- man pages ---
 
 def roff(text):
-    """Text for a line of its own: nothing in it is a request, and hyphens can be copied."""
-    text = text.replace("\\", "\\e").replace("-", "\\-")
+    """Text for a line of its own: nothing in it is a request, hyphens can be copied, and a long choice may be broken."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("|", "|\\:")
     return "\\&" + text if text[:1] in (".", "'") else text
 
 
