@@ -10,13 +10,12 @@ typedef struct holding {
 
 static void *copy_of(holding *h, const void *items, size_t n, size_t size)
 {
-    void *copy = tb__arena_take(h->arena, n * size);
-    if (copy && n) memcpy(copy, items, n * size);
+    void *copy = tb__arena_copy(h->arena, items, n * size);
     if (!copy) h->failed = true;
     return copy;
 }
 
-static const char *text_of(holding *h, const char *text)
+static const char *hold_text(holding *h, const char *text)
 {
     return text ? copy_of(h, text, strlen(text) + 1, 1) : NULL;
 }
@@ -33,14 +32,14 @@ bool tb__bill_hold(tb__arena *arena, tb_bill_input *in, tb_bill_part **ret_parts
     in->balancers = copy_of(&h, in->balancers, in->n_balancers, sizeof *in->balancers);
     in->meters = copy_of(&h, in->meters, in->n_meters, sizeof *in->meters);
     for (size_t i = 0; usage && i < in->n_usage; i++) {
-        usage[i].resource = text_of(&h, usage[i].resource);
+        usage[i].resource = hold_text(&h, usage[i].resource);
         for (int k = 0; k < TB_METER_DIMENSIONS; k++)
-            usage[i].dimension[k] = text_of(&h, usage[i].dimension[k]);
+            usage[i].dimension[k] = hold_text(&h, usage[i].dimension[k]);
     }
     for (size_t i = 0; samples && i < in->n_samples; i++) {
-        samples[i].resource = text_of(&h, samples[i].resource);
+        samples[i].resource = hold_text(&h, samples[i].resource);
         for (int k = 0; k < TB_METER_DIMENSIONS; k++)
-            samples[i].dimension[k] = text_of(&h, samples[i].dimension[k]);
+            samples[i].dimension[k] = hold_text(&h, samples[i].dimension[k]);
         samples[i].value = copy_of(&h, samples[i].value, samples[i].n, sizeof *samples[i].value);
     }
     if (in->percentile)
