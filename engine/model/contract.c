@@ -72,12 +72,6 @@ static bool take_month(reader *r, const char *name, uint32_t value, int64_t *ret
     return refuse_contract(r, name, value, "a month such as 2026-01");
 }
 
-static bool is_id_character(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-}
-
 /* --- commits --- */
 
 static tb_commit *commit_of(reader *r)
@@ -245,10 +239,7 @@ static bool read_cap(reader *r, const char *name, uint32_t value)
 static bool read_book(reader *r, const char *name, uint32_t value)
 {
     const tb__node *node = &r->doc->nodes[value];
-    bool ok = node->type == TB__STRING && node->len >= 1 && node->len < sizeof r->to->book;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = is_id_character(node->text[i]);
-    if (!ok)
+    if (!tb__node_is_id(node, sizeof r->to->book - 1))
         return refuse_contract(r, name, value,
                                "a price book's id: 1 to 64 letters, digits, '.', '_' and '-'");
     memcpy(r->to->book, node->text, node->len);
