@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNITS_MOST INT64_C(1000000000000000000) /* 10^18 */
@@ -18,6 +19,16 @@ static const char *const kind_names[TB_METER_KIND_COUNT] = {
 const char *tb_meter_kind_name(tb_meter_kind kind)
 {
     return (unsigned)kind < TB_METER_KIND_COUNT ? kind_names[kind] : "";
+}
+
+static int compare_id(const void *id, const void *meter)
+{
+    return strcmp(id, ((const tb_meter *)meter)->id);
+}
+
+const tb_meter *tb_meter_find(const tb_meter *meters, size_t n, const char *id)
+{
+    return n ? bsearch(id, meters, n, sizeof *meters, compare_id) : NULL;
 }
 
 /* --- charges --- */
