@@ -25,12 +25,8 @@ typedef struct key_rule {
 
 static bool refuse_contract(reader *r, const char *name, uint32_t node, const char *wanted)
 {
-    char path[sizeof r->fault->path];
-    tb__fault_path(r->inside, name, path, sizeof path);
-    memcpy(r->fault->path, path, sizeof path);
-    r->fault->wanted = wanted;
-    r->fault->node = node;
-    return false;
+    (void)tb__fault_at(r->fault, name, node, wanted);
+    return tb__fault_inside(r->fault, r->inside);
 }
 
 static bool walk_contract(reader *r, uint32_t object, const key_rule *rules, size_t n, const char *wanted)
@@ -41,10 +37,8 @@ static bool walk_contract(reader *r, uint32_t object, const key_rule *rules, siz
         while (i < n && !tb__node_is(&doc->nodes[key], rules[i].name, strlen(rules[i].name)))
             i++;
         if (i == n) {
-            char name[sizeof r->fault->path];
             (void)tb__fault_at_key(doc, r->fault, key, wanted);
-            memcpy(name, r->fault->path, sizeof name);
-            return refuse_contract(r, name, key, wanted);
+            return tb__fault_inside(r->fault, r->inside);
         }
         if (!rules[i].read(r, rules[i].name, key + 1)) return false;
     }
