@@ -20,15 +20,19 @@ typedef struct coming {
     tb_error *err;
 } coming;
 
-static int by_series(const void *left, const void *right)
+static int compare_usage(const tb_bill_usage *a, const tb_bill_usage *b)
 {
-    const tb_bill_usage *a = left, *b = right;
     if (a->meter != b->meter) return a->meter < b->meter ? -1 : 1;
     int order = strcmp(a->resource, b->resource);
     for (int k = 0; !order && k < TB_METER_DIMENSIONS; k++)
         order = strcmp(a->dimension[k], b->dimension[k]);
     if (order || a->part == b->part) return order;
     return a->part < b->part ? -1 : 1;
+}
+
+static int by_series(const void *a, const void *b)
+{
+    return compare_usage(a, b);
 }
 
 /* The windows that tell how usage goes on: of a gauge the last hour, of a counter up to 28 whole days. */
@@ -119,7 +123,7 @@ static void add_up(tb__metered *made)
     size_t n = 0;
     if (made->n_usage) qsort(made->usage, made->n_usage, sizeof *made->usage, by_series);
     for (size_t i = 0; i < made->n_usage; i++) {
-        if (n && by_series(&made->usage[n - 1], &made->usage[i]) == 0) made->usage[n - 1].quantity += made->usage[i].quantity;
+        if (n && compare_usage(&made->usage[n - 1], &made->usage[i]) == 0) made->usage[n - 1].quantity += made->usage[i].quantity;
         else made->usage[n++] = made->usage[i];
     }
     made->n_usage = n;
