@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdint.h>
+#include <string.h>
 
 #define ALIGN      _Alignof(max_align_t)
 #define BLOCK_SIZE ((size_t)256 << 10)
@@ -66,6 +67,13 @@ void *tb__arena_take(tb__arena *arena, size_t size)
     void *piece = block->data + block->used;
     block->used += size;
     return piece;
+}
+
+void *tb__arena_copy(tb__arena *arena, const void *bytes, size_t size)
+{
+    void *copy = tb__arena_take(arena, size);
+    if (copy && size) memcpy(copy, bytes, size);
+    return copy;
 }
 
 void tb__arena_trim(tb__arena *arena, size_t taken, size_t used)

@@ -16,6 +16,7 @@ void tb__arena_init(tb__arena *arena, const tb_alloc *alloc); /* allocates nothi
 void tb__arena_release(tb__arena *arena);
 /* Memory for any type, not zeroed; NULL when out of memory. */
 void *tb__arena_take(tb__arena *arena, size_t size);
+void *tb__arena_copy(tb__arena *arena, const void *bytes, size_t size); /* likewise; bytes may be NULL if size is 0 */
 /* Releases all allocations, keeping one block for reuse. */
 void tb__arena_reset(tb__arena *arena);
 /* Gives back the end of the newest allocation: it was `taken` bytes and needs only `used`. */

@@ -227,10 +227,8 @@ static tb_code set_code(tb__book_parser *p, uint32_t value, void *to)
 {
     const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return tb__book_refuse_type(p, value, "a string");
-    bool ok = node->len >= 1 && node->len < TB_LEDGER_CODE_ROOM;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = tb__is_id_character(node->text[i]);
-    if (!ok) return tb__book_refuse(p, value, "Must be 1 to 31 letters, digits, '.', '_' and '-'.");
+    if (!tb__node_is_id(node, TB_LEDGER_CODE_ROOM - 1))
+        return tb__book_refuse(p, value, "Must be 1 to 31 letters, digits, '.', '_' and '-'.");
     memcpy(to, node->text, node->len);
     ((char *)to)[node->len] = 0;
     return TB_OK;

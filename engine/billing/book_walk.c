@@ -103,20 +103,12 @@ tb_code tb__book_walk(tb__book_parser *p, uint32_t object, const tb__book_key *r
 
 /* --- setters --- */
 
-bool tb__is_id_character(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '-';
-}
-
 tb_code tb__book_set_id(tb__book_parser *p, uint32_t value, void *to)
 {
     const tb__node *node = &p->doc.nodes[value];
     if (node->type != TB__STRING) return tb__book_refuse_type(p, value, "a string");
-    bool ok = node->len >= 1 && node->len < sizeof((tb_book *)0)->id;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = tb__is_id_character(node->text[i]);
-    if (!ok) return tb__book_refuse(p, value, "Must be 1 to 64 letters, digits, '.', '_' and '-'.");
+    if (!tb__node_is_id(node, sizeof((tb_book *)0)->id - 1))
+        return tb__book_refuse(p, value, "Must be 1 to 64 letters, digits, '.', '_' and '-'.");
     memcpy(to, node->text, node->len);
     ((char *)to)[node->len] = 0;
     return TB_OK;

@@ -52,7 +52,6 @@ tb_code tb__book_set_given(tb__book_parser *p, uint32_t value, void *to);
 /* One of n names, as its number. */
 TB_MUST_USE tb_code tb__book_choice(tb__book_parser *p, uint32_t value, const char *const *names, int n,
                                     const char *message, int *ret);
-bool tb__is_id_character(char c);
 
 /* --- book_tiers.c --- */
 

@@ -86,21 +86,6 @@ tb_code tb__bill_balancer_fees(tb__draft *d)
 
 /* --- recurring fees --- */
 
-const tb_fee *tb_book_fee(const tb_book *book, const char *id)
-{
-    size_t low = 0, high = book ? book->n_fees : 0;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(book->fees[middle].id, id);
-        if (order == 0) return &book->fees[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 void tb__fee_resource(const tb_bill_fee *e, char out[TB_BILL_RESOURCE_MAX])
 {
     static const char *const owner[] = {

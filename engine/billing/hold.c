@@ -10,8 +10,7 @@ typedef struct holding {
 
 static void *copied_list(holding *h, const void *items, size_t n, size_t size)
 {
-    void *copy = tb__arena_take(h->arena, n * size);
-    if (copy && n) memcpy(copy, items, n * size);
+    void *copy = tb__arena_copy(h->arena, items, n * size);
     if (!copy) h->failed = true;
     return copy;
 }

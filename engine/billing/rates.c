@@ -34,9 +34,9 @@ static int compare_fee(const void *id, const void *fee)
     return strcmp(id, ((const tb_fee *)fee)->id);
 }
 
-const tb_fee *tb__book_fee(const tb_book *book, const char *id)
+const tb_fee *tb_book_fee(const tb_book *book, const char *id)
 {
-    return book->n_fees ? bsearch(id, book->fees, book->n_fees, sizeof *book->fees, compare_fee) : NULL;
+    return book && book->n_fees ? bsearch(id, book->fees, book->n_fees, sizeof *book->fees, compare_fee) : NULL;
 }
 
 static int compare_value(const void *value, const void *rate)

@@ -13,8 +13,6 @@ typedef struct tb__rate_fault {
 
 /* The meter's rate in a book; NULL: none. */
 const tb_meter_rate *tb__book_meter(const tb_book *book, const char *meter);
-/* The fee in a book; NULL: none. */
-const tb_fee *tb__book_fee(const tb_book *book, const char *id);
 
 /* The price of a value of the dimension `by` ("" where the rate has none): its own entry, else "*"; NULL: none. */
 const tb_rate *tb__rate_of(const tb_meter_rate *rate, const char *value);

@@ -142,9 +142,8 @@ static tb_decimal negative(tb_decimal value)
 
 static const char *copy_text(work *w, const char *text)
 {
-    const size_t size = text ? strlen(text) + 1 : 1;
-    char *copy = tb__arena_take(&w->mem->arena, size);
-    return copy ? memcpy(copy, text ? text : "", size) : NULL;
+    if (!text) text = "";
+    return tb__arena_copy(&w->mem->arena, text, strlen(text) + 1);
 }
 
 /* The bills may be released before the corrections. */

@@ -50,20 +50,11 @@ static bool fault_of(const reading *r, const char *key, uint32_t node, const cha
     return false;
 }
 
-static bool is_id_character(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-}
-
 static bool read_id(const reading *r)
 {
     const uint32_t at = tb__declared_member(r->doc, r->object, "id");
     const tb__node *node = &r->doc->nodes[at];
-    bool ok = at && node->type == TB__STRING && node->len >= 1 && node->len <= TB_ALERT_ID_MAX;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = is_id_character(node->text[i]);
-    if (!ok)
+    if (!at || !tb__node_is_id(node, TB_ALERT_ID_MAX))
         return fault_of(r, "id", at ? at : r->object,
                         "a string of 1 to 64 letters, digits, '_', '.' and '-'");
     memcpy(r->rule->id, node->text, node->len);
@@ -120,10 +111,8 @@ static bool read_meter(const reading *r)
     const uint32_t at = tb__declared_member(r->doc, r->object, "meter");
     const tb__node *node = &r->doc->nodes[at];
     if (!at) return true;
-    bool ok = node->type == TB__STRING && node->len >= 1 && node->len <= TB_METER_ID_MAX;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = is_id_character(node->text[i]);
-    if (!ok) return fault_of(r, "meter", at, "a meter: a string of 1 to 64 letters, digits, '_', '.' and '-'");
+    if (!tb__node_is_id(node, TB_METER_ID_MAX))
+        return fault_of(r, "meter", at, "a meter: a string of 1 to 64 letters, digits, '_', '.' and '-'");
     memcpy(r->rule->meter, node->text, node->len);
     return true;
 }

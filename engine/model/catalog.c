@@ -370,21 +370,11 @@ static tb_code copy_string(parser *p, uint32_t value, char *to, uint32_t min, ui
     return TB_OK;
 }
 
-static bool is_edge_character(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-}
-
 static tb_code set_code(parser *p, uint32_t value, void *to)
 {
-    char *code = to;
-    tb_code result = copy_string(p, value, code, 1, TB_EDGE_MAX);
-    for (; !result && *code; code++)
-        if (!is_edge_character(*code))
-            result =
-                refuse_node(p, &p->doc.nodes[value], "Must consist of letters, digits, '_', '.' and '-'.");
-    return result;
+    tb_code code = copy_string(p, value, to, 1, TB_EDGE_MAX);
+    if (code || tb__node_is_id(&p->doc.nodes[value], TB_EDGE_MAX)) return code;
+    return refuse_node(p, &p->doc.nodes[value], "Must consist of letters, digits, '_', '.' and '-'.");
 }
 
 /* Clients split the keys of GeoTrafficDistribution at the colon. */

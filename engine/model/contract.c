@@ -25,12 +25,8 @@ typedef struct key_rule {
 
 static bool refuse_contract(reader *r, const char *name, uint32_t node, const char *wanted)
 {
-    char path[sizeof r->fault->path];
-    tb__fault_path(r->inside, name, path, sizeof path);
-    memcpy(r->fault->path, path, sizeof path);
-    r->fault->wanted = wanted;
-    r->fault->node = node;
-    return false;
+    (void)tb__fault_at(r->fault, name, node, wanted);
+    return tb__fault_inside(r->fault, r->inside);
 }
 
 static bool walk_contract(reader *r, uint32_t object, const key_rule *rules, size_t n, const char *wanted)
@@ -41,10 +37,8 @@ static bool walk_contract(reader *r, uint32_t object, const key_rule *rules, siz
         while (i < n && !tb__node_is(&doc->nodes[key], rules[i].name, strlen(rules[i].name)))
             i++;
         if (i == n) {
-            char name[sizeof r->fault->path];
             (void)tb__fault_at_key(doc, r->fault, key, wanted);
-            memcpy(name, r->fault->path, sizeof name);
-            return refuse_contract(r, name, key, wanted);
+            return tb__fault_inside(r->fault, r->inside);
         }
         if (!rules[i].read(r, rules[i].name, key + 1)) return false;
     }
@@ -70,12 +64,6 @@ static bool take_month(reader *r, const char *name, uint32_t value, int64_t *ret
     const tb__node *node = &r->doc->nodes[value];
     if (node->type == TB__STRING && tb_month_parse(node->text, node->len, ret)) return true;
     return refuse_contract(r, name, value, "a month such as 2026-01");
-}
-
-static bool is_id_character(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
 }
 
 /* --- commits --- */
@@ -245,10 +233,7 @@ static bool read_cap(reader *r, const char *name, uint32_t value)
 static bool read_book(reader *r, const char *name, uint32_t value)
 {
     const tb__node *node = &r->doc->nodes[value];
-    bool ok = node->type == TB__STRING && node->len >= 1 && node->len < sizeof r->to->book;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = is_id_character(node->text[i]);
-    if (!ok)
+    if (!tb__node_is_id(node, sizeof r->to->book - 1))
         return refuse_contract(r, name, value,
                                "a price book's id: 1 to 64 letters, digits, '.', '_' and '-'");
     memcpy(r->to->book, node->text, node->len);

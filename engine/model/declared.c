@@ -31,11 +31,19 @@ void tb__fault_path(const char *before, const char *path, char *out, size_t room
     if (len > 0 && (unsigned char)out[len - 1] >= 0xc0) out[len - 1] = 0;
 }
 
-static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const char *wanted)
+bool tb__fault_at(tb__fault *fault, const char *path, uint32_t node, const char *wanted)
 {
     snprintf(fault->path, sizeof fault->path, "%s", path);
     fault->wanted = wanted;
     fault->node = node;
+    return false;
+}
+
+bool tb__fault_inside(tb__fault *fault, const char *before)
+{
+    char path[sizeof fault->path];
+    tb__fault_path(before, fault->path, path, sizeof path);
+    memcpy(fault->path, path, sizeof path);
     return false;
 }
 
@@ -53,7 +61,7 @@ bool tb__fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key, c
         path[i] = c < 0x20 || c == 0x7f ? '?' : node->text[i];
     }
     path[n] = 0;
-    return fault_at(fault, path, key, wanted);
+    return tb__fault_at(fault, path, key, wanted);
 }
 
 /* --- values --- */
@@ -78,7 +86,7 @@ static bool read_price(const tb__document *doc, uint32_t object, const char *nam
     if (!at) return true;
     if (tb__node_decimal(&doc->nodes[at], PRICE_SCALE_MAX, ret) && tb_decimal_sign(*ret) >= 0)
         return true;
-    return fault_at(fault, name, at,
+    return tb__fault_at(fault, name, at,
                     "a decimal of 0 or more with at most 15 digits after the point");
 }
 
@@ -89,7 +97,7 @@ static bool read_bool(const tb__document *doc, uint32_t object, const char *name
     if (!at) return true;
     uint32_t type = doc->nodes[at].type;
     *value = type == TB__TRUE;
-    return type == TB__TRUE || type == TB__FALSE || fault_at(fault, name, at, "true or false");
+    return type == TB__TRUE || type == TB__FALSE || tb__fault_at(fault, name, at, "true or false");
 }
 
 bool tb__declared_currency(const tb__document *doc, uint32_t value, char ret[4], tb__fault *fault)
@@ -98,7 +106,7 @@ bool tb__declared_currency(const tb__document *doc, uint32_t value, char ret[4],
     bool ok = node->type == TB__STRING && node->len == 3;
     for (uint32_t i = 0; ok && i < 3; i++)
         ok = node->text[i] >= 'A' && node->text[i] <= 'Z';
-    if (!ok) return fault_at(fault, "", value, "three capital letters such as EUR");
+    if (!ok) return tb__fault_at(fault, "", value, "three capital letters such as EUR");
     memcpy(ret, node->text, 3);
     ret[3] = 0;
     return true;
@@ -109,7 +117,7 @@ bool tb__declared_time(const tb__document *doc, uint32_t value, int64_t *ret_us,
     const tb__node *node = &doc->nodes[value];
     if (node->type == TB__STRING && tb_rfc3339_parse(node->text, node->len, ret_us, NULL) == TB_OK)
         return true;
-    return fault_at(fault, "", value, "an RFC 3339 time such as 2026-01-05T00:00:00Z");
+    return tb__fault_at(fault, "", value, "an RFC 3339 time such as 2026-01-05T00:00:00Z");
 }
 
 /* --- discounts --- */
@@ -128,7 +136,7 @@ static bool read_discounts(const tb__document *doc, uint32_t object, int ret[TB_
         tb_decimal value = TB_DECIMAL_ZERO;
         if (at && (!tb__node_decimal(&doc->nodes[at], 0, &value) || value.mantissa < 0 ||
                    value.mantissa > 100))
-            return fault_at(fault, discounts[i], at, "a whole number from 0 to 100");
+            return tb__fault_at(fault, discounts[i], at, "a whole number from 0 to 100");
         ret[i] = (int)value.mantissa;
     }
     return true;
@@ -138,7 +146,7 @@ bool tb__declared_discounts(const tb__document *doc, uint32_t value, int ret[TB_
                             tb__fault *fault)
 {
     if (doc->nodes[value].type != TB__OBJECT)
-        return fault_at(fault, "", value, "an object of discounts");
+        return tb__fault_at(fault, "", value, "an object of discounts");
     for (uint32_t key = value + 1; key != doc->nodes[value].next; key = doc->nodes[key + 1].next) {
         bool known = false;
         for (int i = 0; i < TB__DISCOUNT_COUNT; i++)
@@ -164,9 +172,8 @@ typedef struct taxing {
 
 static bool refuse_rate(taxing *t, const char *member, uint32_t node, const char *wanted)
 {
-    char path[sizeof t->place + 16];
-    tb__fault_path(t->place, member, path, sizeof path);
-    return fault_at(t->fault, path, node, wanted);
+    (void)tb__fault_at(t->fault, member, node, wanted);
+    return tb__fault_inside(t->fault, t->place);
 }
 
 static const char percent_wanted[] =
@@ -388,6 +395,6 @@ bool tb__declared_prices_safe(const tb__document *doc, uint32_t value,
     const char *name = !is_safe(zone->override_price)    ? "PriceOverride"
                        : !is_safe(zone->optimizer_price) ? "OptimizerPricing"
                                                          : NULL;
-    return !name || fault_at(fault, name, tb__declared_member(doc, value, name),
+    return !name || tb__fault_at(fault, name, tb__declared_member(doc, value, name),
                              "smaller: 10^18 units at this price pass 2^127-1");
 }

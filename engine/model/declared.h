@@ -17,12 +17,17 @@ typedef struct tb__fault {
     uint32_t node;
 } tb__fault;
 
+/* Sets the fault. Returns false. */
+bool tb__fault_at(tb__fault *fault, const char *path, uint32_t node, const char *wanted);
+
 /* Sets the fault to a key, with its name as printable path. Returns false. */
 bool tb__fault_at_key(const tb__document *doc, tb__fault *fault, uint32_t key, const char *wanted);
 
 /* Appends path to `before`, as a JSON path: "tax" and "VAT" are "tax.VAT". room: of out; a longer one is cut between
  * characters. */
 void tb__fault_path(const char *before, const char *path, char *out, size_t room);
+/* The same to the fault's own path. Returns false. */
+bool tb__fault_inside(tb__fault *fault, const char *before);
 
 /* Which regions one covers, billing knows. */
 #define TB__DISCOUNTS(X)                                                                           \

@@ -495,3 +495,14 @@ char *tb__document_canonical(const tb__document *document, uint32_t node, tb__ar
     if (ret_len) *ret_len = (size_t)(w.out - text) - 1;
     return text;
 }
+
+bool tb__node_is_id(const tb__node *node, size_t most)
+{
+    if (node->type != TB__STRING || node->len < 1 || node->len > most) return false;
+    for (uint32_t i = 0; i < node->len; i++) {
+        const char c = node->text[i];
+        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'))
+            return false;
+    }
+    return true;
+}

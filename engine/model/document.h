@@ -60,6 +60,9 @@ static inline bool tb__node_is(const tb__node *node, const char *text, size_t le
     return node->len == len && __builtin_memcmp(node->text, text, len) == 0;
 }
 
+/* Whether it is a string of 1 to `most` letters, digits, '.', '_' and '-'. */
+bool tb__node_is_id(const tb__node *node, size_t most);
+
 /* A JSON number, or a string that holds a plain decimal, of at most max_scale digits after the
  * point. Programs write small prices as 1e-08: the exponent only moves the point. */
 bool tb__node_decimal(const tb__node *node, int max_scale, tb_decimal *ret);

@@ -13,17 +13,6 @@ static bool refuse_fee(tb__fault *fault, size_t index, const char *member, uint3
     return false;
 }
 
-static bool is_id(const tb__node *node)
-{
-    if (node->type != TB__STRING || node->len < 1 || node->len > TB_FEE_ID_MAX) return false;
-    for (uint32_t i = 0; i < node->len; i++) {
-        const char c = node->text[i];
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'))
-            return false;
-    }
-    return true;
-}
-
 /* "ip", or {"fee": "ip", "quantity": 3}. */
 static bool read_fee(const tb__document *doc, uint32_t at, size_t index, tb__declared_fee *ret, tb__fault *fault)
 {
@@ -45,7 +34,7 @@ static bool read_fee(const tb__document *doc, uint32_t at, size_t index, tb__dec
         }
         if (!id) return refuse_fee(fault, index, "fee", at, "given: a fee's id in the price book");
     }
-    if (!is_id(&doc->nodes[id])) return refuse_fee(fault, index, id == at ? "" : "fee", id, id_wanted);
+    if (!tb__node_is_id(&doc->nodes[id], TB_FEE_ID_MAX)) return refuse_fee(fault, index, id == at ? "" : "fee", id, id_wanted);
     if (quantity && (!tb__node_decimal(&doc->nodes[quantity], 0, &number) || number.mantissa < 1 ||
                      number.mantissa > TB_FEE_QUANTITY_MAX))
         return refuse_fee(fault, index, "quantity", quantity, "a whole number from 1 to 1000000");

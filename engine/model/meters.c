@@ -5,6 +5,7 @@
 #include "base/arena.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define UNITS_MOST INT64_C(1000000000000000000) /* 10^18 */
@@ -18,6 +19,16 @@ static const char *const kind_names[TB_METER_KIND_COUNT] = {
 const char *tb_meter_kind_name(tb_meter_kind kind)
 {
     return (unsigned)kind < TB_METER_KIND_COUNT ? kind_names[kind] : "";
+}
+
+static int compare_id(const void *id, const void *meter)
+{
+    return strcmp(id, ((const tb_meter *)meter)->id);
+}
+
+const tb_meter *tb_meter_find(const tb_meter *meters, size_t n, const char *id)
+{
+    return n ? bsearch(id, meters, n, sizeof *meters, compare_id) : NULL;
 }
 
 /* --- charges --- */
@@ -59,12 +70,8 @@ typedef struct key_rule {
 
 static bool refuse_meter(reader *r, const char *name, uint32_t node, const char *wanted)
 {
-    char path[sizeof r->fault->path];
-    tb__fault_path(r->inside, name, path, sizeof path);
-    memcpy(r->fault->path, path, sizeof path);
-    r->fault->wanted = wanted;
-    r->fault->node = node;
-    return false;
+    (void)tb__fault_at(r->fault, name, node, wanted);
+    return tb__fault_inside(r->fault, r->inside);
 }
 
 static bool walk_meter(reader *r, uint32_t object, const key_rule *rules, size_t n)
@@ -75,10 +82,8 @@ static bool walk_meter(reader *r, uint32_t object, const key_rule *rules, size_t
         while (i < n && !tb__node_is(&doc->nodes[key], rules[i].name, strlen(rules[i].name)))
             i++;
         if (i == n) {
-            char name[sizeof r->fault->path];
             (void)tb__fault_at_key(doc, r->fault, key, NULL);
-            memcpy(name, r->fault->path, sizeof name);
-            return refuse_meter(r, name, key, NULL);
+            return tb__fault_inside(r->fault, r->inside);
         }
         if (!rules[i].read(r, rules[i].name, key + 1)) return false;
     }

@@ -157,21 +157,11 @@ typedef struct walk {
     const char *group; /* "contact": walk its members; "" at the top */
 } walk;
 
-static bool fault_at(tb__fault *fault, const char *path, uint32_t node, const char *wanted)
-{
-    snprintf(fault->path, sizeof fault->path, "%s", path);
-    fault->wanted = wanted;
-    fault->node = node;
-    return false;
-}
-
 /* A key of the group that is walked. */
 static bool fault_at_key(const walk *w, uint32_t key, const char *wanted)
 {
-    char path[sizeof w->fault->path];
-    tb__fault_at_key(w->doc, w->fault, key, wanted);
-    tb__fault_path(w->group, w->fault->path, path, sizeof path);
-    return fault_at(w->fault, path, key, wanted);
+    (void)tb__fault_at_key(w->doc, w->fault, key, wanted);
+    return tb__fault_inside(w->fault, w->group);
 }
 
 static bool read_text(const walk *w, tb_party_field field, uint32_t at)
@@ -180,9 +170,9 @@ static bool read_text(const walk *w, tb_party_field field, uint32_t at)
     const char *path = tb_party_path(field);
     if (node->type != TB__STRING || node->len < 1 || node->len > tb_party_most(field) ||
         !tb__node_plain(node) || is_blank(node))
-        return fault_at(w->fault, path, at, forms[field] ? forms[field]->wanted : texts[field]);
+        return tb__fault_at(w->fault, path, at, forms[field] ? forms[field]->wanted : texts[field]);
     if (forms[field] && !forms[field]->fits(node))
-        return fault_at(w->fault, path, at, forms[field]->wanted);
+        return tb__fault_at(w->fault, path, at, forms[field]->wanted);
     w->party->field[field] = at;
     return true;
 }
@@ -216,7 +206,7 @@ static bool read_group(walk *w, uint32_t key, tb_party_field field)
     snprintf(group, sizeof group, "%.*s", (int)strcspn(path, "."), path);
     inner.group = group;
     if (w->doc->nodes[key + 1].type != TB__OBJECT)
-        return fault_at(w->fault, group, key + 1, "an object");
+        return tb__fault_at(w->fault, group, key + 1, "an object");
     return read_members(&inner, key + 1);
 }
 
@@ -227,7 +217,7 @@ bool tb__declared_terms(const tb__document *doc, uint32_t value, int *ret, tb__f
     tb_decimal days;
     if (!tb__node_decimal(&doc->nodes[value], 0, &days) || days.mantissa < 0 ||
         days.mantissa > TB__TERMS_DAYS_MAX)
-        return fault_at(fault, "", value, "a whole number from 0 to 365");
+        return tb__fault_at(fault, "", value, "a whole number from 0 to 365");
     *ret = (int)days.mantissa;
     return true;
 }
@@ -266,7 +256,7 @@ static bool read_rates(const walk *w, uint32_t object)
     const tb__document *doc = w->doc;
     const walk inner = {.doc = doc, .fault = w->fault, .group = "rates"};
     if (doc->nodes[object].type != TB__OBJECT)
-        return fault_at(w->fault, "rates", object, "an object of months and rates");
+        return tb__fault_at(w->fault, "rates", object, "an object of months and rates");
     for (uint32_t key = object + 1; key != doc->nodes[object].next;
          key = doc->nodes[key + 1].next) {
         int64_t month;
@@ -340,7 +330,7 @@ static bool read_own(const walk *w, uint32_t key, bool *ret_known)
         return true;
     }
     if (tb__declared_terms(w->doc, key + 1, &w->seller->terms_days, w->fault)) return true;
-    return fault_at(w->fault, "terms_days", key + 1, w->fault->wanted);
+    return tb__fault_at(w->fault, "terms_days", key + 1, w->fault->wanted);
 }
 
 /* --- the walk --- */
@@ -383,11 +373,11 @@ static bool check_party(const walk *w, uint32_t object)
     const uint32_t *field = w->party->field;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++)
         if (!field[required[i].field])
-            return fault_at(w->fault, tb_party_path(required[i].field), object,
+            return tb__fault_at(w->fault, tb_party_path(required[i].field), object,
                             required[i].wanted[w->role]);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (field[pairs[i].one] && !field[pairs[i].other])
-            return fault_at(w->fault, tb_party_path(pairs[i].other), object, pairs[i].wanted);
+            return tb__fault_at(w->fault, tb_party_path(pairs[i].other), object, pairs[i].wanted);
     return true;
 }
 
@@ -395,7 +385,7 @@ static bool read_party(walk *w, uint32_t value)
 {
     memset(w->party, 0, sizeof *w->party);
     w->group = "";
-    if (w->doc->nodes[value].type != TB__OBJECT) return fault_at(w->fault, "", value, "an object");
+    if (w->doc->nodes[value].type != TB__OBJECT) return tb__fault_at(w->fault, "", value, "an object");
     return read_members(w, value) && check_party(w, value);
 }
 
@@ -414,7 +404,7 @@ bool tb__declared_seller(const tb__document *doc, uint32_t value, tb__said_selle
     ret->terms_days = TB__TERMS_DAYS;
     if (!read_party(&w, value)) return false;
     return !ret->rates || ret->party.field[TB_PARTY_TAX_CURRENCY] ||
-           fault_at(fault, "tax_currency", value, "given beside rates");
+           tb__fault_at(fault, "tax_currency", value, "given beside rates");
 }
 
 /* --- labels --- */
@@ -424,7 +414,7 @@ bool tb__declared_labels(const tb__document *doc, uint32_t value, tb__fault *fau
     const walk w = {.doc = doc, .fault = fault, .group = ""};
     const tb__node *object = &doc->nodes[value];
     if (object->type != TB__OBJECT || object->len > TB__LABELS_MAX)
-        return fault_at(fault, "", value, "an object of at most 50 labels");
+        return tb__fault_at(fault, "", value, "an object of at most 50 labels");
     for (uint32_t key = value + 1; key != object->next; key = doc->nodes[key + 1].next) {
         const tb__node *name = &doc->nodes[key], *said = &doc->nodes[key + 1];
         if (name->len < 1 || name->len > TB__LABEL_NAME_MAX || !tb__node_plain(name))

@@ -365,6 +365,13 @@ tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale, tb_deci
     return tb__refuse_decimal(name, arg->text.data, arg->text.len, &why, err);
 }
 
+tb_code tb_arg_moment(const tb_args *args, const char *name, int64_t *ret_us, tb_error *err)
+{
+    const tb_arg *arg = tb_arg_of(args, name);
+    if (!arg || tb_date_parse(arg->text.data, arg->text.len, ret_us, err) == TB_OK) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, name, "%s is a day or a moment, such as 2026-11-04T09:00:00Z.", name);
+}
+
 void tb_arg_copy(const tb_args *args, const char *name, char *out, size_t size)
 {
     const char *text = tb_arg_text(args, name);

@@ -1,5 +1,4 @@
-/* Keys are interned by their content. The hash has a secret seed: a client chooses the texts, and could choose ones that all
- * fall on one place of the table. Counters and samples then go into a rollup by the key's number. */
+/* Counters and samples go into a rollup by the number of their series' key. */
 #include "tollbook/meterusage.h"
 
 #include <stdlib.h>
@@ -7,17 +6,14 @@
 
 #include "base/hash.h"
 #include "base/list.h"
-#include "rollup/index.h"
+#include "rollup/meterkeys.h"
 #include "tollbook/calendar.h"
 
 #define KEYS_FULL ((size_t)1 << 18) /* 48 MiB */
 
 struct tb_meter_batch {
     size_t max_groups;
-    uint64_t seed;
-    tb_meter_key *keys;
-    size_t n_keys, cap_keys;
-    tb__index index;
+    tb__meter_keys keys;
     tb_rollup *hours;
     tb_meter_value *values;
     size_t n_values, cap_values;
@@ -28,7 +24,7 @@ tb_meter_batch *tb_meter_batch_new(size_t max_groups)
     tb_meter_batch *b = calloc(1, sizeof *b);
     if (!b) return NULL;
     b->max_groups = max_groups;
-    b->seed = tb__hash_seed();
+    tb__meter_keys_init(&b->keys);
     b->hours = tb_rollup_new(max_groups, NULL);
     if (b->hours) return b;
     free(b);
@@ -39,8 +35,7 @@ void tb_meter_batch_free(tb_meter_batch *b)
 {
     if (!b) return;
     tb_rollup_free(b->hours);
-    tb__index_release(&b->index, NULL);
-    free(b->keys);
+    tb__meter_keys_release(&b->keys);
     free(b->values);
     free(b);
 }
@@ -48,49 +43,19 @@ void tb_meter_batch_free(tb_meter_batch *b)
 void tb_meter_batch_clear(tb_meter_batch *b)
 {
     tb_rollup_clear(b->hours);
-    tb__index_clear(&b->index);
-    b->n_keys = b->n_values = 0;
+    tb__index_clear(&b->keys.index);
+    b->keys.n = b->n_values = 0;
 }
 
 bool tb_meter_batch_full(const tb_meter_batch *b)
 {
-    return b->n_keys >= KEYS_FULL || b->n_values >= b->max_groups || tb_rollup_full(b->hours);
+    return b->keys.n >= KEYS_FULL || b->n_values >= b->max_groups || tb_rollup_full(b->hours);
 }
 
 size_t tb_meter_batch_bytes(const tb_meter_batch *b)
 {
-    return b->n_keys * sizeof *b->keys + b->n_values * sizeof *b->values + tb__index_bytes(&b->index) +
+    return b->keys.n * sizeof *b->keys.list + b->n_values * sizeof *b->values + tb__index_bytes(&b->keys.index) +
            tb_rollup_bytes(b->hours);
-}
-
-/* Without the padding behind the last text. */
-#define KEY_BYTES (offsetof(tb_meter_key, dimension) + sizeof((tb_meter_key *)NULL)->dimension)
-
-static uint64_t key_hash(const void *items, uint32_t i)
-{
-    const tb_meter_batch *b = items;
-    return XXH3_64bits_withSeed(&b->keys[i], KEY_BYTES, b->seed);
-}
-
-static bool key_same(const void *items, uint32_t i, const void *key)
-{
-    const tb_meter_batch *b = items;
-    return memcmp(&b->keys[i], key, KEY_BYTES) == 0;
-}
-
-static tb_code intern(tb_meter_batch *b, const tb_meter_key *key, uint32_t *ret, tb_error *err)
-{
-    const uint64_t hash = XXH3_64bits_withSeed(key, KEY_BYTES, b->seed);
-    uint32_t slot;
-    if (!tb__index_room(&b->index, b, key_hash, NULL)) return tb_no_memory(err);
-    *ret = tb__index_find(&b->index, hash, key_same, b, key, &slot);
-    if (*ret != UINT32_MAX) return TB_OK;
-    tb_code code = tb__grow(&b->keys, b->n_keys, &b->cap_keys, sizeof *b->keys, err);
-    if (code) return code;
-    *ret = (uint32_t)b->n_keys;
-    b->keys[b->n_keys++] = *key;
-    tb__index_put(&b->index, slot, hash, *ret);
-    return TB_OK;
 }
 
 static tb_code passes(const tb_meter *meter, const tb_meter_key *key, int64_t at_us, tb_error *err)
@@ -107,7 +72,7 @@ tb_code tb_meter_batch_add(tb_meter_batch *b, const tb_meter *meter, const tb_me
                            uint64_t order, tb_error *err)
 {
     uint32_t number = 0;
-    tb_code code = intern(b, key, &number, err);
+    tb_code code = tb__meter_keys_add(&b->keys, key, &number, err);
     if (code) return code;
     if (meter->kind == TB_METER_GAUGE) {
         code = tb__grow(&b->values, b->n_values, &b->cap_values, sizeof *b->values, err);
@@ -125,7 +90,7 @@ tb_code tb_meter_batch_add(tb_meter_batch *b, const tb_meter *meter, const tb_me
 
 tb_meter_usage tb_meter_batch_usage(const tb_meter_batch *b)
 {
-    return (tb_meter_usage){b->keys, b->n_keys, b->hours, b->values, b->n_values};
+    return (tb_meter_usage){b->keys.list, b->keys.n, b->hours, b->values, b->n_values};
 }
 
 /* --- resources --- */

@@ -214,13 +214,6 @@ static size_t month_of(tb_whatif *w, int64_t month, uint32_t currency)
     return w->n_months++;
 }
 
-static void *copy_of(tb__arena *arena, const void *items, size_t n, size_t size)
-{
-    void *copy = tb__arena_take(arena, n * size);
-    if (copy && n) memcpy(copy, items, n * size);
-    return copy;
-}
-
 static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
 {
     tb__held *h = tb__arena_take(&w->held, sizeof *h);
@@ -229,8 +222,8 @@ static tb__held *hold(tb_whatif *w, const tb_bill_input *input)
     tb_bill_input *in = &h->input;
     in->n_tax = 0;
     const bool copied = tb__bill_hold(&w->held, in, NULL, NULL);
-    h->unpriced = copy_of(&w->held, w->unpriced, w->n, sizeof *w->unpriced);
-    h->counted = copy_of(&w->held, w->counted, w->n, sizeof *w->counted);
+    h->unpriced = tb__arena_copy(&w->held, w->unpriced, w->n * sizeof *w->unpriced);
+    h->counted = tb__arena_copy(&w->held, w->counted, w->n * sizeof *w->counted);
     return copied && h->unpriced && h->counted ? h : NULL;
 }
 

@@ -111,24 +111,17 @@ static tb_code scale_samples(const tb_scenario *s, int64_t account, const char *
     return code;
 }
 
-static void *copy_of(tb__arena *arena, const void *items, size_t n, size_t size)
-{
-    void *copy = tb__arena_take(arena, n * size);
-    if (copy && n) memcpy(copy, items, n * size);
-    return copy;
-}
-
 tb_code tb__scale_usage(const tb_scenario *scenario, tb_bill_input *input, tb__arena *arena,
                         bool *ret_changed, tb_error *err)
 {
     tb_code code = TB_OK;
     if (scenario->n_factors == 0) return TB_OK;
     const int64_t account = input->account;
-    tb_bill_bytes *bytes = copy_of(arena, input->bytes, input->n_bytes, sizeof *bytes);
+    tb_bill_bytes *bytes = tb__arena_copy(arena, input->bytes, input->n_bytes * sizeof *bytes);
     tb_bill_balancer *balancers =
-        copy_of(arena, input->balancers, input->n_balancers, sizeof *balancers);
-    tb_bill_usage *metered = copy_of(arena, input->usage, input->n_usage, sizeof *metered);
-    tb_bill_samples *samples = copy_of(arena, input->samples, input->n_samples, sizeof *samples);
+        tb__arena_copy(arena, input->balancers, input->n_balancers * sizeof *balancers);
+    tb_bill_usage *metered = tb__arena_copy(arena, input->usage, input->n_usage * sizeof *metered);
+    tb_bill_samples *samples = tb__arena_copy(arena, input->samples, input->n_samples * sizeof *samples);
     if (!bytes || !balancers || !metered || !samples) return tb_no_memory(err);
     for (size_t i = 0; i < input->n_bytes && !code; i++)
         code = scale_quantity(scenario, account, &(usage){.bytes = &bytes[i]}, &bytes[i].bytes, ret_changed, err);

@@ -101,20 +101,11 @@ static tb_code walk(parser *p, uint32_t object, const key_rule *rules, size_t n,
 
 /* --- the scenario's own keys --- */
 
-static bool is_name_character(char c)
-{
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-';
-}
-
 static tb_code take_name(const parser *p, place at, char to[65])
 {
     const tb__node *node = &p->doc.nodes[at.value];
     if (node->type != TB__STRING) return refuse_type(p, at, "a string");
-    bool ok = node->len >= 1 && node->len <= 64;
-    for (uint32_t i = 0; ok && i < node->len; i++)
-        ok = is_name_character(node->text[i]);
-    if (!ok) return refuse_at(p, at, "Must be 1 to 64 letters, digits, '.', '_' and '-'.");
+    if (!tb__node_is_id(node, 64)) return refuse_at(p, at, "Must be 1 to 64 letters, digits, '.', '_' and '-'.");
     memcpy(to, node->text, node->len);
     to[node->len] = '\0';
     return TB_OK;

@@ -66,6 +66,8 @@ typedef struct tb_meter {
 
 /* Reads a meter's declaration, a JSON object as in the catalogue's `meters`. TB_E_CATALOG with the key in err->field. */
 TB_MUST_USE tb_code tb_meter_parse(const char *document, size_t len, tb_meter *ret_meter, tb_error *err);
+/* The meter of a list that ascends by id; NULL: it has none of that id. */
+const tb_meter *tb_meter_find(const tb_meter *meters, size_t n, const char *id);
 
 /* The charges of GET /billing, in its order; a meter or a fee may name all but taxes. X(ENUM, name, field) */
 #define TB_METER_CHARGES(X)                                                                        \

@@ -142,6 +142,8 @@ bool tb_arg_name(const tb_arg *arg, char *out, size_t size);
  * it is not given. TB_E_VALIDATION: err->field is the parameter's name. */
 TB_MUST_USE tb_code tb_arg_decimal(const tb_args *args, const char *name, int scale,
                                    tb_decimal *ret, tb_error *err);
+/* Reads a TEXT as a day or a moment, likewise. */
+TB_MUST_USE tb_code tb_arg_moment(const tb_args *args, const char *name, int64_t *ret_us, tb_error *err);
 
 /* --- running --- */
 

@@ -98,19 +98,6 @@ size_t feed_cloud_weight(const feed_cloud *c)
 
 /* --- lines --- */
 
-static const tb_meter *find_meter(const tb_directory *d, const char *id)
-{
-    size_t lo = 0, hi = d->n_meters;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        const int order = strcmp(d->meters[mid].id, id);
-        if (order == 0) return &d->meters[mid];
-        if (order < 0) lo = mid + 1;
-        else hi = mid;
-    }
-    return NULL;
-}
-
 /* --- taking --- */
 
 /* Months whose ids may go are looked at now, so that it does not depend on when the last look was. */
@@ -158,7 +145,7 @@ static tb_code find_accounts(feed_cloud *c, tb_store *store, const tb_directory 
     for (size_t i = 0; !code && i < c->n_ids; i++) {
         tb_event_id *id = &c->ids[i];
         const tb_meter_line *line = &c->events[id->index].line;
-        const tb_meter *meter = id->known || id->account ? NULL : find_meter(d, line->meter);
+        const tb_meter *meter = id->known || id->account ? NULL : tb_meter_find(d->meters, d->n_meters, line->meter);
         int64_t segment = 0;
         if (meter) code = tb_store_meter_resource(store, meter->noun, line->resource, &id->account, &segment, err);
     }
@@ -226,7 +213,7 @@ tb_code feed_cloud_take(feed_cloud *c, tb_store *store, feed_cloud_report *ret_r
     for (size_t i = 0; !code && i < c->n; i++) {
         const tb_meter_line *line = &c->events[i].line;
         if (c->events[i].skip) continue;
-        const tb_meter *meter = find_meter(d, line->meter);
+        const tb_meter *meter = tb_meter_find(d->meters, d->n_meters, line->meter);
         tb_cloud_event_line(line, meter ? meter->kind : TB_METER_KIND_COUNT, &c->text);
         c->index[c->n_index++] = (uint32_t)i;
     }

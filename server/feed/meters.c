@@ -182,21 +182,6 @@ static tb_code resolve(taking *t, tb_error *err)
     return code;
 }
 
-static const tb_meter *find_meter(const feed_run *run, const char *id)
-{
-    const tb_directory *d = run->metered.directory;
-    const tb_meter *list = run->undo ? d->ever_meters : d->meters;
-    size_t lo = 0, hi = run->undo ? d->n_ever_meters : d->n_meters;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        const int order = strcmp(list[mid].id, id);
-        if (order == 0) return &list[mid];
-        if (order < 0) lo = mid + 1;
-        else hi = mid;
-    }
-    return NULL;
-}
-
 static tb_code refuse_meter(taking *t)
 {
     const tb_directory *d = t->run->metered.directory;
@@ -214,7 +199,9 @@ static tb_code refuse_meter(taking *t)
 static tb_code take_meter_line(taking *t, uint64_t order, tb_error *err)
 {
     int64_t at_us = 0;
-    const tb_meter *meter = find_meter(t->run, t->line->meter);
+    const tb_directory *d = t->run->metered.directory;
+    const tb_meter *meter = t->run->undo ? tb_meter_find(d->ever_meters, d->n_ever_meters, t->line->meter)
+                                         : tb_meter_find(d->meters, d->n_meters, t->line->meter);
     if (!meter) return refuse_meter(t);
     tb_code code = tb_meter_line_check(meter, t->line, &t->key, &at_us, t->why);
     if (code) return refuse(t, (uint32_t)t->why->byte);

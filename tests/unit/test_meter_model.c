@@ -141,6 +141,17 @@ START_TEST(charges_are_fields_of_billing)
 }
 END_TEST
 
+START_TEST(a_meter_is_found_by_its_id)
+{
+    const tb_meter list[] = {{.id = "a"}, {.id = "b"}, {.id = "bb"}, {.id = "c"}};
+    for (size_t i = 0; i < 4; i++)
+        ck_assert_ptr_eq(tb_meter_find(list, 4, list[i].id), &list[i]);
+    ck_assert_ptr_null(tb_meter_find(list, 4, "ba"));
+    ck_assert_ptr_null(tb_meter_find(list, 3, "c"));
+    ck_assert_ptr_null(tb_meter_find(NULL, 0, "a"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("meter_model");
@@ -151,6 +162,7 @@ int main(void)
     tcase_add_test(t, wrong_values_are_refused);
     tcase_add_test(t, long_texts_are_refused_and_long_keys_cut);
     tcase_add_test(t, charges_are_fields_of_billing);
+    tcase_add_test(t, a_meter_is_found_by_its_id);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -184,8 +184,8 @@ START_TEST(meters_and_fees_of_a_book_are_found)
     tb_book book = {.meters = meters, .n_meters = 2, .fees = fees, .n_fees = 1};
     ck_assert_ptr_eq(tb__book_meter(&book, "c"), &meters[1]);
     ck_assert_ptr_null(tb__book_meter(&book, "b"));
-    ck_assert_ptr_eq(tb__book_fee(&book, "gold"), &fees[0]);
-    ck_assert_ptr_null(tb__book_fee(&book, "silver"));
+    ck_assert_ptr_eq(tb_book_fee(&book, "gold"), &fees[0]);
+    ck_assert_ptr_null(tb_book_fee(&book, "silver"));
     ck_assert_ptr_null(tb__book_meter(&(tb_book){.n_meters = 0}, "a"));
 }
 END_TEST

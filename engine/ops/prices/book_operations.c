@@ -31,13 +31,6 @@ static void put_added(tb_reply *reply, const tb_book *book, bool shadow, bool kn
                known ? "true" : "false");
 }
 
-static const tb_meter *find_meter(const tb_meter *meters, size_t n, const char *id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(meters[i].id, id) == 0) return &meters[i];
-    return NULL;
-}
-
 /* A book may come before the catalogue that declares its meters; what is declared, it must be able to price. */
 static tb_code check_meters(tb_store *store, const tb_book *book, tb_reply *reply, tb_error *err)
 {
@@ -47,7 +40,7 @@ static tb_code check_meters(tb_store *store, const tb_book *book, tb_reply *repl
     tb_code code = book->n_meters ? tb_store_meters(store, &meters, &n, err) : TB_OK;
     for (size_t i = 0; !code && i < book->n_meters; i++) {
         const tb_meter_rate *rate = &book->meters[i];
-        const tb_meter *meter = find_meter(meters, n, rate->meter);
+        const tb_meter *meter = tb_meter_find(meters, n, rate->meter);
         char field[sizeof err->field];
         tb__rate_fault fault;
         if (!meter) {

@@ -79,15 +79,6 @@ static tb_code list(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error 
 
 /* --- meter usage --- */
 
-static tb_code read_moment(const tb_args *args, const char *name, int64_t otherwise, int64_t *ret, tb_error *err)
-{
-    const tb_arg *arg = tb_arg_of(args, name);
-    *ret = otherwise;
-    if (!arg) return TB_OK;
-    if (tb_date_parse(arg->text.data, arg->text.len, ret, err) == TB_OK) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, name, "%s is a day or a moment, such as 2026-11-04T09:00:00Z.", name);
-}
-
 static tb_code read_groups(const tb_args *args, tb_meter_query *q, tb_error *err)
 {
     const tb_arg *arg;
@@ -119,8 +110,10 @@ static tb_code read_query(const tb_ops *ops, const tb_args *args, tb_meter_query
     q->account = tb_arg_number(args, "account", 0);
     q->resource = tb_arg_of(args, "resource") ? tb_arg_text(args, "resource") : "";
     q->window = tb_arg_is(args, "window", "HOUR") ? TB_WINDOW_HOUR : tb_arg_is(args, "window", "MONTH") ? TB_WINDOW_MONTH : TB_WINDOW_DAY;
-    tb_code code = read_moment(args, "from", tb_month_start_us(tb_month_from_us(ops->now_us)), &q->from_us, err);
-    if (!code) code = read_moment(args, "to", window_end(q, ops->now_us), &q->to_us, err);
+    q->from_us = tb_month_start_us(tb_month_from_us(ops->now_us));
+    q->to_us = window_end(q, ops->now_us);
+    tb_code code = tb_arg_moment(args, "from", &q->from_us, err);
+    if (!code) code = tb_arg_moment(args, "to", &q->to_us, err);
     if (!code) code = read_groups(args, q, err);
     if (!code) code = tb_arg_decimal(args, "percentile", PERCENTILE_SCALE, &q->percentile, err);
     if (code || (tb_decimal_sign(q->percentile) > 0 && tb_decimal_compare(q->percentile, tb_decimal_from_int(100)) < 0)) return code;

@@ -141,21 +141,14 @@ static void put_answer(const search *s, tb_buf *out)
     tb_buf_str(out, "}}");
 }
 
-static tb_code read_moment(const tb_args *args, const char *name, int64_t otherwise, int64_t *ret, tb_error *err)
-{
-    const tb_arg *arg = tb_arg_of(args, name);
-    *ret = otherwise;
-    if (!arg) return TB_OK;
-    if (tb_date_parse(arg->text.data, arg->text.len, ret, err) == TB_OK) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, name, "%s is a day or a moment, such as 2026-11-04T09:00:00Z.", name);
-}
-
 /* Only the 72 hours for which text is kept. */
 static tb_code read_search(const tb_ops *ops, const tb_args *args, search *s, tb_error *err)
 {
     const tb_arg *reason = tb_arg_of(args, "reason"), *source = tb_arg_of(args, "source"), *contains = tb_arg_of(args, "contains");
-    tb_code code = read_moment(args, "to", ops->now_us + LEAST_US, &s->to_us, err);
-    if (!code) code = read_moment(args, "from", ops->now_us - TB_REJECT_KEPT_US, &s->from_us, err);
+    s->to_us = ops->now_us + LEAST_US;
+    s->from_us = ops->now_us - TB_REJECT_KEPT_US;
+    tb_code code = tb_arg_moment(args, "to", &s->to_us, err);
+    if (!code) code = tb_arg_moment(args, "from", &s->from_us, err);
     if (code) return code;
     if (s->from_us < ops->now_us - TB_REJECT_KEPT_US) s->from_us = ops->now_us - TB_REJECT_KEPT_US;
     if (s->to_us > ops->now_us + TB_REJECT_KEPT_US) s->to_us = ops->now_us + TB_REJECT_KEPT_US;

@@ -4,8 +4,7 @@
  * with the version that withdrew it, so that any earlier version can be read. */
 #include "store/usage/meters.h"
 
-#include "base/hash.h"
-#include "rollup/index.h"
+#include "rollup/meterkeys.h"
 #include "store/usage/batch.h"
 #include "store/usage/retain.h"
 #include "tollbook/calendar.h"
@@ -20,33 +19,16 @@
 /* --- remembered series --- */
 
 struct tb__meter_cache {
-    uint64_t seed;
-    tb__index index;
-    tb_meter_key *keys;
-    int64_t *series;
-    size_t n, cap_keys, cap_series;
+    tb__meter_keys keys;
+    int64_t *series; /* of each key */
+    size_t cap_series;
 };
-
-#define KEY_BYTES (offsetof(tb_meter_key, dimension) + sizeof((tb_meter_key *)NULL)->dimension)
-
-static uint64_t key_hash(const void *items, uint32_t i)
-{
-    const struct tb__meter_cache *c = items;
-    return XXH3_64bits_withSeed(&c->keys[i], KEY_BYTES, c->seed);
-}
-
-static bool key_same(const void *items, uint32_t i, const void *key)
-{
-    const struct tb__meter_cache *c = items;
-    return memcmp(&c->keys[i], key, KEY_BYTES) == 0;
-}
 
 void tb__meters_forget(tb_store *store)
 {
     struct tb__meter_cache *c = store->usage->meters;
     if (!c) return;
-    tb__index_release(&c->index, NULL);
-    free(c->keys);
+    tb__meter_keys_release(&c->keys);
     free(c->series);
     free(c);
     store->usage->meters = NULL;
@@ -54,37 +36,28 @@ void tb__meters_forget(tb_store *store)
 
 static tb_code begin_cache(tb_store *store, tb_error *err)
 {
-    if (store->usage->meters && store->usage->meters->n > REMEMBERED_MAX) tb__meters_forget(store);
+    if (store->usage->meters && store->usage->meters->keys.n > REMEMBERED_MAX) tb__meters_forget(store);
     if (store->usage->meters) return TB_OK;
     store->usage->meters = calloc(1, sizeof *store->usage->meters);
     if (!store->usage->meters) return tb_no_memory(err);
-    store->usage->meters->seed = tb__hash_seed();
+    tb__meter_keys_init(&store->usage->meters->keys);
     return TB_OK;
 }
 
 /* 0: the series is not remembered. */
 static int64_t recall(const struct tb__meter_cache *c, const tb_meter_key *key)
 {
-    uint32_t slot;
-    if (!c->n) return 0;
-    const uint32_t i =
-        tb__index_find(&c->index, XXH3_64bits_withSeed(key, KEY_BYTES, c->seed), key_same, c, key, &slot);
+    const uint32_t i = tb__meter_keys_find(&c->keys, key);
     return i == UINT32_MAX ? 0 : c->series[i];
 }
 
 static tb_code remember(struct tb__meter_cache *c, const tb_meter_key *key, int64_t series, tb_error *err)
 {
-    const uint64_t hash = XXH3_64bits_withSeed(key, KEY_BYTES, c->seed);
-    uint32_t slot;
-    if (!tb__index_room(&c->index, c, key_hash, NULL)) return tb_no_memory(err);
-    tb_code code = tb__grow(&c->keys, c->n, &c->cap_keys, sizeof *c->keys, err);
-    if (!code) code = tb__grow(&c->series, c->n, &c->cap_series, sizeof *c->series, err);
-    if (code) return code;
-    (void)tb__index_find(&c->index, hash, key_same, c, key, &slot);
-    c->keys[c->n] = *key;
-    c->series[c->n] = series;
-    tb__index_put(&c->index, slot, hash, (uint32_t)c->n++);
-    return TB_OK;
+    uint32_t i;
+    tb_code code = tb__grow(&c->series, c->keys.n, &c->cap_series, sizeof *c->series, err);
+    if (!code) code = tb__meter_keys_add(&c->keys, key, &i, err);
+    if (!code) c->series[i] = series;
+    return code;
 }
 
 /* --- resources and series --- */
