@@ -182,7 +182,7 @@ static tb_code feed_lines(feed_cloud *c, tb_store *store, const tb_directory *d,
     feed_run *run = NULL;
     bool stale = false;
     size_t first = 0;
-    while (c->ids[first].known)
+    while (c->ids[first].known || c->events[c->ids[first].index].skip)
         first++;
     snprintf(name, sizeof name, "events %016" PRIx64 "%016" PRIx64, c->ids[first].hash.high, c->ids[first].hash.low);
     tb_code code = feed_parse(store, &body, &options, &run, err);
