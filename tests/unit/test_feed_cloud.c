@@ -102,6 +102,11 @@ START_TEST(the_same_again_changes_nothing)
     expect(&f, "[]", 0, 0);
     sender = 3; /* another sender's events are others */
     expect(&f, CALL("1"), 1, 0);
+    const result other = post(&f, "[" EVENT("5", "calls", "s2", "", "\"value\":1") ","
+                                  EVENT("6", "calls", "s3", "", "\"account\":4,\"value\":1") "]");
+    ck_assert_int_eq(other.n_refused, 1);
+    ck_assert_str_eq(other.why, "\"account\" is 4, but the key is of account 3.");
+    expect(&f, EVENT("5", "calls", "s2", "", "\"value\":1"), 1, 0); /* of account 3, though s2 is new */
     fixture_verify(&f);
     fixture_release(&f);
 }
