@@ -77,6 +77,9 @@ class Agreed(Case):
         self.assertTrue(usage["agrees"])
         self.assertEqual(said["months"], [{"month": "2026-01", "amount": "-270"}, {"month": "2026-02", "amount": "-90"},
                                           {"month": "2026-03", "amount": "-180"}])
+        audit = self.run_tool("invoice", "--db", "t.db", "--month", "2026-03", "--account", 1, "--format", "html", "--audit", now=at(4)).out
+        for text in ("2026-01 \u2026 2026-03 \u00d7 1000", ">2026-01<", ">2026-03<"):
+            self.assertIn(text, audit)
         self.verify()
 
     def test_a_running_month_has_no_true_up(self):
