@@ -102,6 +102,15 @@ class Meters(Ledger):
             self.assertEqual((told["sum"], told["agrees"]), (one["quantity"], True), one)
         self.verify()
 
+    def test_an_account_of_many_resources_has_a_forecast(self):
+        """Their days are more than one answer of `meter usage` may have."""
+        body = "".join(f'{{"meter":"requests","account":1,"resource":"s-{n}","hour":"2026-10-{day:02}T05:00:00Z",'
+                       '"dimensions":{"region":"DE"},"value":10}\n' for day in range(1, 29) for n in range(1800))
+        self.run_tool("import", "--db", "t.db", self.write("many.ndjson", body), now="2026-10-29T00:00:00Z")
+        told = json.loads(self.run_tool("forecast", "--db", "t.db", "--account", 1, "--format", "json", now="2026-10-29T00:00:00Z").out)
+        self.assertEqual([(one["meter"], one["so_far"], one["month"]) for one in told["meters"] if one["so_far"] != "0"],
+                         [("requests", str(28 * 18000), str(28 * 18000 + 1800 * 38))])  # 3 days and 18 hours at 10 a day
+
     def test_an_account_whose_gauge_holds_on_is_billed_each_month(self):
         self.send(self.storage("2026-08-01T00:00:00Z", GB))
         for month, now, hours in (("2026-10", NOVEMBER, 744), ("2026-11", DECEMBER, 720)):
