@@ -32,13 +32,13 @@ static bool is_aligned(const tb_meter_query *q, int64_t us)
 
 static tb_code check(const tb_meter_query *q, tb_error *err)
 {
-    static const char *const begins[] = {"at a full hour", "at midnight, UTC", "with a month, UTC", "at midnight, UTC"};
+    static const char *const begins[] = {"a full hour", "midnight, UTC", "the beginning of a month, UTC", "midnight, UTC"};
     for (int end = 0; end < 2; end++)
         if (!is_aligned(q, end ? q->to_us : q->from_us))
-            return tb_fail(err, TB_E_VALIDATION, end ? "to" : "from", "A window begins and ends %s.", begins[q->window]);
-    if (q->from_us < 0 || q->from_us >= q->to_us) return tb_fail(err, TB_E_VALIDATION, "to", "It is later than from, and from is in 1970 or later.");
+            return tb_fail(err, TB_E_VALIDATION, end ? "to" : "from", "Must be %s: windows begin and end there.", begins[q->window]);
+    if (q->from_us < 0 || q->from_us >= q->to_us) return tb_fail(err, TB_E_VALIDATION, "to", "Must be later than from, and from not before 1970.");
     if (q->to_us - q->from_us <= TB_METER_DAYS_MAX * TB_US_PER_DAY) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, "from", "from and to are at most %d days apart.", TB_METER_DAYS_MAX);
+    return tb_fail(err, TB_E_VALIDATION, "from", "Must be at most %d days before to.", TB_METER_DAYS_MAX);
 }
 
 /* Intervals of samples need the hours of a month, as windows of hours do. */
