@@ -288,6 +288,12 @@ class Agreed(Case):
         self.assertEqual([(x["amount"], x["corrects"]["kind"]) for x in self.final(2)["lines"] if x["kind"] == "correction"],
                          [("30.00", "bandwidth"), ("-20.00", "cap")])
         self.verify()
+        january, february = ({form: self.run_tool("invoice", "--db", "t.db", "--month", month, "--account", 1, "--format", form,
+                                                  now=at(3)).out for form in ("html", "focus")} for month in ("2026-01", "2026-02"))
+        self.assertEqual([january["html"].count(text) for text in (">Spending cap<", "Spending cap, reached at")], [1, 1])
+        self.assertIn('"Spending cap, reached at 2026-01-06T08:30:00Z', january["focus"])
+        self.assertIn("Correction: Spending cap", february["focus"])
+        self.assertIn(">Spending cap<", february["html"])
 
     def test_never_more_than_what_is_above_the_cap(self):
         self.prepare({"cap": {"monthly": "500", "action": "disable"}})
