@@ -57,6 +57,8 @@ static const shape shapes[TB_LINE_KIND_COUNT] = {
                         "Monthly Commit", NULL, 0, false, false},
     [TB_LINE_MINIMUM] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
                          "Monthly Minimum", NULL, 0, false, false},
+    [TB_LINE_CAP] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery", "Spending Cap", NULL, 0,
+                     false, false},
     [TB_LINE_CHARGE] = {"Purchase", "One-Time", "Content Delivery Network", "Content Delivery",
                         "One-off Charge", "Charges", 0, false, false},
     [TB_LINE_CORRECTION] = {"Adjustment", "One-Time", "Content Delivery Network",

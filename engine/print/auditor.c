@@ -98,6 +98,23 @@ static const char *evidence_text(tb__maker *m, const tb_evidence *e)
     return tb__maker_text(m);
 }
 
+/* Of a commit by period: the amount of its months, then what each of them counted. */
+static void put_period_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, tb__row *made)
+{
+    char month[8];
+    tb_month_format((int64_t)tier->from, month);
+    tb_buf_str(&m->out, month);
+    if (tier->units != 0) {
+        tb_month_format((int64_t)tier->to - 1, month);
+        tb_buf_fmt(&m->out, " \u2026 %s \u00d7 ", month);
+        tb__add_decimal(&m->out, tier->price);
+    }
+    made->cell[WHAT] = tb__maker_text(m);
+    if (tier->units != 0) made->cell[UNITS] = units_text(m, tier->units, i);
+    made->cell[EXACT] = decimal_text(m, tier->amount);
+    *tb__maker_row(m, made->kind) = *made;
+}
+
 static void put_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last)
 {
     const tb_line_kind kind = tb__line_origin(m->s, i);
@@ -111,6 +128,10 @@ static void put_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last
         made.cell[WHAT] = tb__maker_text(m);
         made.cell[EXACT] = decimal_text(m, tier->amount);
         *tb__maker_row(m, made.kind) = made;
+        return;
+    }
+    if (tb__is_period(m->s, i)) {
+        put_period_tier(m, i, tier, &made);
         return;
     }
     tb__add_i128(&m->out, tier->from);

@@ -84,6 +84,7 @@ static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
     [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
     [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
     [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
+    [TB_LINE_CAP] = TB__WORD_KIND_CAP,
     [TB_LINE_CHARGE] = TB__WORD_KIND_CHARGE,
     [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
 };
@@ -447,7 +448,6 @@ static const char *lump_text(tb__maker *m, size_t i)
     const tb_bill_line *line = &m->s->bill->lines[i];
     if (line->kind == TB_LINE_COMMIT && tb__is_period(m->s, i)) return period_text(m, line);
     switch (line->kind) {
-    case TB_LINE_CAP: return line->description;
     case TB_LINE_DISCOUNT: return line->n_tiers == 1 ? discount_text(m, line) : NULL;
     case TB_LINE_COMMIT: return line->n_tiers > 1 ? commit_text(m, line) : NULL;
     default: return NULL;

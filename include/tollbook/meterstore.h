@@ -47,7 +47,8 @@ typedef struct tb_meter_query {
     int64_t account;
     const char *resource;
     int64_t from_us, to_us;  /* where a window begins and ends */
-    enum { TB_WINDOW_HOUR, TB_WINDOW_DAY, TB_WINDOW_MONTH } window;
+    enum { TB_WINDOW_HOUR, TB_WINDOW_DAY, TB_WINDOW_MONTH, TB_WINDOW_WHOLE } window; /* whole: one, of days */
+    bool unbounded; /* more than TB_METER_WINDOWS_MAX are fine */
     bool by_resource, by_dimension[TB_METER_DIMENSIONS];
     tb_decimal percentile; /* samples over months: percent, above 0 and below 100 */
     int64_t now_us;        /* gauges hold until then, and intervals that are over by then count */

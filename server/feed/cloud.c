@@ -71,9 +71,16 @@ static tb_code take_event(void *ctx, size_t index, const tb_cloud_event *event, 
     if (code) return code;
     c->events[c->n++] = (one){.line = event->line};
     if (refused) return refuse_event(c, index, refused, err);
+    int64_t *account = &c->events[index].line.account;
+    if (*account == 0) *account = c->options.sender;
+    if (c->options.sender && *account != c->options.sender) {
+        char why[80];
+        snprintf(why, sizeof why, "\"account\" is %" PRId64 ", but the key is of account %" PRId64 ".", *account, c->options.sender);
+        return refuse_event(c, index, why, err);
+    }
     c->ids[c->n_ids++] = (tb_event_id){
         .hash = tb_event_id_hash(c->options.secret, c->options.sender, event->source, event->id),
-        .account = event->line.account,
+        .account = *account,
         .month = tb_month_from_us(event->line.time_us),
         .index = (uint32_t)index};
     return TB_OK;
@@ -152,7 +159,7 @@ static tb_code find_accounts(feed_cloud *c, tb_store *store, const tb_directory 
     return code;
 }
 
-/* The input has the name of its first new id: no other input has this id. */
+/* The input has the name of the first new id that is taken: no other input has this id. */
 static tb_code feed_lines(feed_cloud *c, tb_store *store, const tb_directory *d, tb_error *err)
 {
     char name[TB_BATCH_NAME_MAX + 1];
@@ -169,7 +176,7 @@ static tb_code feed_lines(feed_cloud *c, tb_store *store, const tb_directory *d,
     feed_run *run = NULL;
     bool stale = false;
     size_t first = 0;
-    while (c->ids[first].known)
+    while (c->ids[first].known || c->events[c->ids[first].index].skip)
         first++;
     snprintf(name, sizeof name, "events %016" PRIx64 "%016" PRIx64, c->ids[first].hash.high, c->ids[first].hash.low);
     tb_code code = feed_parse(store, &body, &options, &run, err);

@@ -13,7 +13,7 @@
 typedef struct feed_cloud_options {
     tb_cloud_form form;
     const uint8_t *secret; /* of tb_store_event_id_secret */
-    int64_t sender;        /* ids of different senders are different events: the account of the key */
+    int64_t sender; /* the account of the key: events are of this account, and ids of other senders are other events. 0: of any */
     const char *source;    /* name for people */
     int64_t now_us;
 } feed_cloud_options;

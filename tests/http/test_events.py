@@ -120,6 +120,14 @@ class Events(unittest.TestCase):
         self.assertEqual(self.post(event("k"), None).status, 401)
         self.assertEqual(self.post(event("k"), "operator").status, 200)
 
+    def test_the_key_of_an_account_sends_its_own_events(self):
+        answer = self.post([event("own 1"), event("own 2", subject="s2", account=2)], "ingest")
+        self.assertEqual((answer.status, answer.json()["rejected"]),
+                         (422, [{"index": 1, "reason": '"account" is 2, but the key is of account 1.'}]))
+        left_out = {**event("own 3", subject="own"), "data": {"value": 1, "dimensions": {"region": "DE"}}}
+        self.assertEqual(self.post(left_out).status, 422)
+        self.taken(self.post(left_out, "ingest"), 1)
+
     def test_a_key_as_a_bearer_token(self):
         key = self.server.keys["fleet"]
         for path in ("/api/v1/events", "/events"):

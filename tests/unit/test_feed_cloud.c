@@ -102,6 +102,11 @@ START_TEST(the_same_again_changes_nothing)
     expect(&f, "[]", 0, 0);
     sender = 3; /* another sender's events are others */
     expect(&f, CALL("1"), 1, 0);
+    const result other = post(&f, "[" EVENT("5", "calls", "s2", "", "\"value\":1") ","
+                                  EVENT("6", "calls", "s3", "", "\"account\":4,\"value\":1") "]");
+    ck_assert_int_eq(other.n_refused, 1);
+    ck_assert_str_eq(other.why, "\"account\" is 4, but the key is of account 3.");
+    expect(&f, EVENT("5", "calls", "s2", "", "\"value\":1"), 1, 0); /* of account 3, though s2 is new */
     fixture_verify(&f);
     fixture_release(&f);
 }
@@ -175,6 +180,11 @@ START_TEST(an_event_of_a_month_whose_ids_are_gone_is_refused)
              " month_run", tb_month_from_us(NOW_US) - 1);
     edit(f.store->db, text);
     refused(&f, october, 1, 0, "2026-10");
+    for (int i = 0; i < 16; i++) { /* whichever id comes first */
+        char body[600];
+        snprintf(body, sizeof body, "[" EVENT("new %d", "calls", "s1", "", "\"account\":3,\"value\":5") ",%s]", i, october);
+        refused(&f, body, 1, 1, "2026-10");
+    }
     refused(&f, "[" CALL("8") "," EVENT("9", "calls", "s1", AT("2026-10-02T00:00:00Z"), "\"account\":4,\"value\":5") "]", 1, 1, "2026-10");
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM event_id_run"), 0);
     expect(&f, CALL("8"), 1, 0);

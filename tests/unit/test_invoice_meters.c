@@ -94,7 +94,7 @@ static char *json(const tb_statement *s)
 
 static void has(const char *text, const char *wanted)
 {
-    ck_assert_msg(strstr(text, wanted) != NULL, "lacks %s:\n%s", wanted, text);
+    ck_assert_msg(strstr(text, wanted) != NULL, "lacks %s:\n%.6000s", wanted, text);
 }
 
 START_TEST(the_canonical_text_comes_back)

@@ -444,6 +444,12 @@ START_TEST(a_sum_past_the_largest_counter_is_refused_as_a_whole)
         len += (size_t)sprintf(text + len, "{\"meter\":\"port\",\"account\":1,\"resource\":\"d\"," AT ",\"value\":1000000000000000000}\n");
     ck_assert_int_eq(take_text(text, &report, &err), TB_E_OVERFLOW);
     ck_assert_msg(strstr(err.message, "Meter \"port\", port \"d\", 2026-11-10T13:05:00Z") != NULL, "%s", err.message);
+    len = 0;
+    for (int i = 0; i < 10; i++) /* each hour fits, the day does not */
+        len += (size_t)sprintf(text + len, "{\"meter\":\"runs\",\"account\":1,\"resource\":\"s\",\"hour\":\"2026-11-10T%02d:00:00Z\","
+                                           "\"dimensions\":{\"region\":\"DE\"},\"value\":1000000000000000000}\n", i);
+    ck_assert_int_eq(take_text(text, &report, &err), TB_E_OVERFLOW);
+    ck_assert_msg(strstr(err.message, "Meter \"runs\", script \"s\", 2026-11-10: the sum") != NULL, "%s", err.message);
     fixture_release(&f);
 }
 END_TEST

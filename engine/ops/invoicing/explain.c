@@ -35,6 +35,7 @@ typedef struct explained {
     tb_kept kept;
     bool gone; /* the days have expired: only the line's own evidence is left */
     char by[TB_METER_VALUE_MAX + 1]; /* a meter's line: the dimension whose value is the line's region; "": none is known */
+    bool *has_line; /* a meter's line, by book of the statement: it has lines of this scope and `by`. NULL: all have */
     int64_t hours_of; /* a day, since 1970; TB_EXPLAIN_NO_DAY: none */
     tb_buf *out;
     tb_error *err;
@@ -83,28 +84,54 @@ static void add_parts(const explained *e, const tb_bill_input *in, tb_i128 *sums
             sums[in->balancers[i].part] += in->balancers[i].requests;
 }
 
-/* Usage from each of n moments to the next, the last to the month's end. The first is the month's
+/* Where usage is cut: at the moments that are asked for, and where a book begins that may have no such line. */
+typedef struct cuts {
+    tb_book *books;
+    tb_i128 *sums;
+    size_t n;
+} cuts;
+
+static tb_code read_cuts(const explained *e, cuts *c)
+{
+    tb_bill_source source;
+    const tb_bill_query query = {e->s->account, e->month, e->watermark, c->books, c->n, e->now_us};
+    tb_code code = tb_store_net_input(e->store, &query, &source, e->err);
+    if (code) return code;
+    if (source.input.n_parts == c->n)
+        add_parts(e, &source.input, c->sums);
+    else
+        code = tb_fail(e->err, TB_E_INTERNAL, NULL, "The month was not cut as asked.");
+    tb_bill_source_release(&source);
+    return code;
+}
+
+/* The line's usage from each of n moments to the next, the last to the month's end. The first is the month's
  * beginning; all are full hours, ascending. */
 static tb_code usage_between(const explained *e, const int64_t *from_us, size_t n, tb_i128 *sums)
 {
-    tb_bill_source source;
-    tb_book *cuts = calloc(n, sizeof *cuts);
-    if (!cuts) return tb_no_memory(e->err);
-    for (size_t i = 0; i < n; i++) {
-        cuts[i].effective_us = from_us[i];
-        memcpy(cuts[i].currency, e->s->currency, sizeof cuts[i].currency);
-        sums[i] = 0;
+    const tb_statement_book *books = e->s->books;
+    const size_t n_books = e->has_line ? e->s->n_books : 0;
+    cuts c = {calloc(n + n_books, sizeof *c.books), calloc(n + n_books, sizeof *c.sums), 0};
+    tb_code code = c.books && c.sums ? TB_OK : tb_no_memory(e->err);
+    for (size_t i = 0, k = 0; !code && (i < n || k < n_books); c.n++) {
+        const int64_t us = i == n || (k < n_books && books[k].from_us < from_us[i]) ? books[k].from_us : from_us[i];
+        i += i < n && from_us[i] == us;
+        k += k < n_books && books[k].from_us == us;
+        c.books[c.n].effective_us = us;
+        memcpy(c.books[c.n].currency, e->s->currency, sizeof c.books[c.n].currency);
     }
-    const tb_bill_query query = {e->s->account, e->month, e->watermark, cuts, n, e->now_us};
-    tb_code code = tb_store_net_input(e->store, &query, &source, e->err);
-    if (code == TB_OK) {
-        if (source.input.n_parts == n)
-            add_parts(e, &source.input, sums);
-        else
-            code = tb_fail(e->err, TB_E_INTERNAL, NULL, "The month was not cut as asked.");
-        tb_bill_source_release(&source);
+    if (!code) code = read_cuts(e, &c);
+    memset(sums, 0, n * sizeof *sums);
+    for (size_t at = 0, i = 0, k = 0; !code && at < c.n; at++) {
+        const int64_t us = c.books[at].effective_us;
+        while (i + 1 < n && from_us[i + 1] <= us)
+            i++;
+        while (k + 1 < n_books && books[k + 1].from_us <= us)
+            k++;
+        if (!n_books || e->has_line[k]) sums[i] += c.sums[at];
     }
-    free(cuts);
+    free(c.books);
+    free(c.sums);
     return code;
 }
 
@@ -281,6 +308,12 @@ static const tb_tiers *tiers_of(const explained *e, const tb_month_books *books,
     return !book ? NULL : e->kind == TB_LINE_VOLUME ? &book->volume : &book->balancer;
 }
 
+static const tb_meter_rate *rate_of(const explained *e, const tb_month_books *books, uint32_t part)
+{
+    const tb_book *book = book_of(e, books, part);
+    return book ? tb__book_meter(book, e->line->item->id) : NULL;
+}
+
 /* What the line's book says of its meter. Of samples the evidence is the interval that is billed, and nothing is summed. A
  * correction does not name the book: its region may be a value of any dimension. */
 static tb_code find_rate(explained *e)
@@ -293,12 +326,19 @@ static tb_code find_rate(explained *e)
     if (line->kind == TB_LINE_CORRECTION || !line->n_tiers) return TB_OK;
     tb_code code = tb_month_books_read(e->store, &books, e->err);
     if (code) return code;
-    const tb_book *book = book_of(e, &books, line->tiers[line->n_tiers - 1].part);
-    const tb_meter_rate *rate = book ? tb__book_meter(book, line->item->id) : NULL;
-    if (rate) memcpy(e->by, rate->by, sizeof e->by);
+    const tb_meter_rate *rate = rate_of(e, &books, line->tiers[line->n_tiers - 1].part);
     if (rate && rate->sampled) e->kind = TB_LINE_PERCENTILE;
+    if (rate && !rate->sampled) {
+        memcpy(e->by, rate->by, sizeof e->by);
+        e->has_line = calloc(e->s->n_books, sizeof *e->has_line);
+        if (!e->has_line) code = tb_no_memory(e->err);
+    }
+    for (uint32_t part = 0; e->has_line && part < e->s->n_books; part++) {
+        const tb_meter_rate *other = rate_of(e, &books, part);
+        e->has_line[part] = other && other->by_resource == rate->by_resource && strcmp(other->by, rate->by) == 0;
+    }
     tb_month_books_release(&books);
-    return TB_OK;
+    return code;
 }
 
 /* The flats of the tiers that the month's usage has reached, also those that a book change within the month avoids: a
@@ -461,7 +501,9 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
         memset(e.day, 0, sizeof e.day);
         code = TB_OK;
     }
-    return code ? code : put_explained(&e);
+    if (!code) code = put_explained(&e);
+    free(e.has_line);
+    return code;
 }
 
 static tb_code explain_stored(tb_store *store, const tb_invoice *invoice, uint32_t line, int64_t day,

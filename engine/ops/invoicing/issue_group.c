@@ -92,6 +92,11 @@ void tb__unpriced_say(tb_buf *out, const tb_unpriced *u)
     else if (strcmp(u->what, "percentile") == 0) tb_buf_str(out, "Bandwidth at a percentile");
     else if (strcmp(u->what, "minimum") == 0) tb_buf_str(out, "The monthly minimum");
     else if (strcmp(u->what, "commit") == 0) tb_buf_str(out, "The contract's commit");
+    else if (strcmp(u->what, "fee") == 0) {
+        tb_buf_str(out, "A fee");
+        if (strncmp(u->resource, "zone:", 5) == 0) tb_buf_fmt(out, " of pull zone %s", id);
+        if (strncmp(u->resource, "load_balancer:", 14) == 0) tb_buf_fmt(out, " of load balancer %s", id);
+    }
     else if (strcmp(u->what, "optimizer") == 0) tb_buf_fmt(out, "The optimizer of pull zone %s", id);
     else if (strcmp(u->what, "load_balancer") == 0) tb_buf_fmt(out, "Load balancer %s", id);
     else if (strcmp(u->what, "volume") == 0) tb_buf_fmt(out, "Volume traffic of pull zone %s", id);

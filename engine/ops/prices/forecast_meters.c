@@ -35,8 +35,22 @@ static int by_series(const void *a, const void *b)
     return compare_usage(a, b);
 }
 
-/* The windows that tell how usage goes on: of a gauge the last hour, of a counter up to 28 whole days. */
-static tb_code read_windows(coming *c, uint32_t meter, size_t *ret_n)
+/* Days until now since the meter's first usage, of at most 28. */
+static tb_code count_days(const coming *c, tb_meter_query query, int64_t *ret)
+{
+    tb_meter_window *days = NULL;
+    size_t n = 0;
+    query.window = TB_WINDOW_DAY;
+    query.by_resource = query.by_dimension[0] = query.by_dimension[1] = false;
+    tb_code code = tb_store_meter_windows(c->store, &query, &days, &n, c->err);
+    *ret = n ? (query.to_us - days[0].start_us) / TB_US_PER_DAY : 1;
+    free(days);
+    return code;
+}
+
+/* What tells how usage goes on, a window of each series: of a gauge the last hour, of a counter up to 28 whole days.
+ * *ret_known_s: seconds in which it was used. */
+static tb_code read_windows(coming *c, uint32_t meter, size_t *ret_n, int64_t *ret_known_s)
 {
     const bool gauge = c->made->meters[meter].kind == TB_METER_GAUGE;
     const int64_t day_us = tb_day_from_us(c->q->from_us) * TB_US_PER_DAY;
@@ -45,20 +59,15 @@ static tb_code read_windows(coming *c, uint32_t meter, size_t *ret_n)
                                   .resource = "",
                                   .from_us = gauge ? c->q->from_us - TB_US_PER_HOUR : day_us - DAYS * TB_US_PER_DAY,
                                   .to_us = gauge ? c->q->from_us : day_us,
-                                  .window = gauge ? TB_WINDOW_HOUR : TB_WINDOW_DAY,
+                                  .window = gauge ? TB_WINDOW_HOUR : TB_WINDOW_WHOLE,
+                                  .unbounded = true,
                                   .now_us = c->q->at_us,
                                   .by_resource = true,
                                   .by_dimension = {true, true}};
-    return tb_store_meter_windows(c->store, &query, &c->made->windows[meter], ret_n, c->err);
-}
-
-/* Of a counter: days since its first usage within the windows. */
-static int64_t days_of(const coming *c, const tb_meter_window *windows, size_t n)
-{
-    int64_t first_us = c->q->from_us;
-    for (size_t i = 0; i < n; i++)
-        if (windows[i].start_us < first_us) first_us = windows[i].start_us;
-    return tb_day_from_us(c->q->from_us) - tb_day_from_us(first_us);
+    int64_t days = 0;
+    tb_code code = gauge ? TB_OK : count_days(c, query, &days);
+    *ret_known_s = gauge ? 3600 : days * 86400;
+    return code ? code : tb_store_meter_windows(c->store, &query, &c->made->windows[meter], ret_n, c->err);
 }
 
 static tb_code append(coming *c, const tb_bill_usage *usage)
@@ -69,29 +78,17 @@ static tb_code append(coming *c, const tb_bill_usage *usage)
     return code;
 }
 
-static bool same_series(const tb_meter_window *a, const tb_meter_window *b)
-{
-    bool same = strcmp(a->resource, b->resource) == 0;
-    for (int k = 0; k < TB_METER_DIMENSIONS; k++)
-        same = same && strcmp(a->dimension[k], b->dimension[k]) == 0;
-    return same;
-}
-
 static tb_code add_coming(coming *c, uint32_t meter)
 {
     const int64_t begin_us = tb_month_start_us(c->q->month);
     const int64_t left_us = c->end_us - (c->q->from_us > begin_us ? c->q->from_us : begin_us);
     size_t n = 0;
-    tb_code code = read_windows(c, meter, &n);
-    const tb_meter_window *windows = c->made->windows[meter];
-    const int64_t known_s = c->made->meters[meter].kind == TB_METER_GAUGE ? 3600 : days_of(c, windows, n) * 86400;
-    for (size_t i = 0, next = 0; !code && i < n; i = next) {
-        const tb_meter_window *w = &windows[i];
+    int64_t known_s = 0;
+    tb_code code = read_windows(c, meter, &n, &known_s);
+    for (size_t i = 0; !code && i < n; i++) {
+        const tb_meter_window *w = &c->made->windows[meter][i];
         tb_decimal quantity;
-        tb_i128 sum = 0;
-        for (; next < n && same_series(w, &windows[next]); next++)
-            sum += windows[next].value;
-        code = tb_decimal_divide(tb_decimal_from_int(sum), left_us / TB_US_PER_S, known_s, 0, TB_HALF_UP, &quantity,
+        code = tb_decimal_divide(tb_decimal_from_int(w->value), left_us / TB_US_PER_S, known_s, 0, TB_HALF_UP, &quantity,
                                  c->err);
         if (!code)
             code = append(c, &(tb_bill_usage){.meter = meter, .part = c->part, .resource = w->resource,

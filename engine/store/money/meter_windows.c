@@ -32,13 +32,13 @@ static bool is_aligned(const tb_meter_query *q, int64_t us)
 
 static tb_code check(const tb_meter_query *q, tb_error *err)
 {
-    static const char *const begins[] = {"at a full hour", "at midnight, UTC", "with a month, UTC"};
+    static const char *const begins[] = {"a full hour", "midnight, UTC", "the beginning of a month, UTC", "midnight, UTC"};
     for (int end = 0; end < 2; end++)
         if (!is_aligned(q, end ? q->to_us : q->from_us))
-            return tb_fail(err, TB_E_VALIDATION, end ? "to" : "from", "A window begins and ends %s.", begins[q->window]);
-    if (q->from_us < 0 || q->from_us >= q->to_us) return tb_fail(err, TB_E_VALIDATION, "to", "It is later than from, and from is in 1970 or later.");
+            return tb_fail(err, TB_E_VALIDATION, end ? "to" : "from", "Must be %s: windows begin and end there.", begins[q->window]);
+    if (q->from_us < 0 || q->from_us >= q->to_us) return tb_fail(err, TB_E_VALIDATION, "to", "Must be later than from, and from not before 1970.");
     if (q->to_us - q->from_us <= TB_METER_DAYS_MAX * TB_US_PER_DAY) return TB_OK;
-    return tb_fail(err, TB_E_VALIDATION, "from", "from and to are at most %d days apart.", TB_METER_DAYS_MAX);
+    return tb_fail(err, TB_E_VALIDATION, "from", "Must be at most %d days before to.", TB_METER_DAYS_MAX);
 }
 
 /* Intervals of samples need the hours of a month, as windows of hours do. */
@@ -59,6 +59,7 @@ static tb_code make_bounds(windows *w, tb_error *err)
     const bool months = q->window == TB_WINDOW_MONTH;
     const int64_t unit = q->window == TB_WINDOW_HOUR ? 3600 : 86400, first = tb_month_from_us(q->from_us);
     w->n = (size_t)(months ? tb_month_from_us(q->to_us) - first : (q->to_us - q->from_us) / TB_US_PER_S / unit);
+    if (q->window == TB_WINDOW_WHOLE) w->n = 1;
     w->bound = malloc((w->n + 1) * sizeof *w->bound);
     w->value = calloc(w->n, sizeof *w->value);
     if (months && q->meter->kind == TB_METER_SAMPLE) {
@@ -69,6 +70,7 @@ static tb_code make_bounds(windows *w, tb_error *err)
     if (!w->bound || !w->value) return tb_no_memory(err);
     for (size_t i = 0; i <= w->n; i++)
         w->bound[i] = months ? tb_month_start_us(first + (int64_t)i) / TB_US_PER_S : q->from_us / TB_US_PER_S + (int64_t)i * unit;
+    w->bound[w->n] = q->to_us / TB_US_PER_S;
     return TB_OK;
 }
 
@@ -175,7 +177,7 @@ static tb_code put_windows(windows *w, size_t first, tb_error *err)
     if (w->interval) pick_percentiles(w);
     for (size_t i = 0; !code && i < w->n; i++) {
         if (!w->value[i]) continue;
-        if (w->n_out == TB_METER_WINDOWS_MAX)
+        if (w->n_out == TB_METER_WINDOWS_MAX && !w->q->unbounded)
             return tb_fail(err, TB_E_VALIDATION, "from", "The answer has more than %d windows. Ask for a shorter time, longer windows, or less.",
                            TB_METER_WINDOWS_MAX);
         code = tb__grow(&w->out, w->n_out, &w->cap_out, sizeof *w->out, err);

@@ -81,6 +81,8 @@
     X(METER_RESOURCE_ADD, "INSERT INTO meter_resource(noun,name,account,segment)VALUES(?1,?2,?3,?4)") \
     X(METER_SERIES, "SELECT id FROM meter_series WHERE account=?1 AND meter=?2 AND resource=?3"     \
                     " AND dimension_1=?4 AND dimension_2=?5")                                      \
+    X(METER_SERIES_NAMES, "SELECT m.name,coalesce(m.document->>'resource','resource'),s.resource FROM meter_series s" \
+                          " CROSS JOIN meter m ON m.id=s.meter WHERE s.id=?1")                      \
     X(METER_SERIES_NEXT, "SELECT coalesce(max(id),0)+1 FROM meter_series")                         \
     X(METER_SERIES_ADD, "INSERT INTO meter_series(account,meter,resource,dimension_1,dimension_2,id)" \
                         "VALUES(?1,?2,?3,?4,?5,?6)")                                               \

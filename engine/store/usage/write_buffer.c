@@ -69,12 +69,33 @@ static tb_metric full_metric(const tb_error *err)
     return TB_M_REQUESTS;
 }
 
+/* The same of a meter's usage, as of an input whose own sum is too large (rollup/metered.c). */
+static tb_code fail_meter(tb_store *store, int64_t owner, const tb__spot *spot, tb_error *err)
+{
+    char when[21];
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_METER_SERIES_NAMES, &owner, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code ? code : tb_fail(err, TB_E_INTERNAL, "meter", NULL);
+    tb_time_format(spot->hour * TB_US_PER_HOUR, when);
+    when[spot->whole_day ? 10 : 20] = 0;
+    code = tb_fail(err, TB_E_OVERFLOW, "value",
+                   "Meter \"%s\", %s \"%s\", %s: the sum of its values would pass 2^63 - 1; look for a line with too large a "
+                   "value there, correct it and send the input again.",
+                   (const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1),
+                   (const char *)sqlite3_column_text(s, 2), when);
+    sqlite3_reset(s);
+    return code;
+}
+
 static tb_code fail_full(tb_store *store, tb__owned_day of, tb__spot *spot, tb_error *err)
 {
     static const char *const kinds[] = {"Series", "Pull zone", "Account", "Load balancer"};
     char code[TB_EDGE_MAX];
     sqlite3_stmt *s;
     bool row = false;
+    if (of.scope == TB__SCOPE_METER) return fail_meter(store, of.owner, spot, err);
     spot->kind = kinds[of.scope & 3];
     spot->id = of.owner;
     if (of.scope == TB__SCOPE_BALANCER) spot->edge = "";

@@ -77,6 +77,9 @@ class Agreed(Case):
         self.assertTrue(usage["agrees"])
         self.assertEqual(said["months"], [{"month": "2026-01", "amount": "-270"}, {"month": "2026-02", "amount": "-90"},
                                           {"month": "2026-03", "amount": "-180"}])
+        audit = self.run_tool("invoice", "--db", "t.db", "--month", "2026-03", "--account", 1, "--format", "html", "--audit", now=at(4)).out
+        for text in ("2026-01 \u2026 2026-03 \u00d7 1000", ">2026-01<", ">2026-03<"):
+            self.assertIn(text, audit)
         self.verify()
 
     def test_a_running_month_has_no_true_up(self):
@@ -285,6 +288,12 @@ class Agreed(Case):
         self.assertEqual([(x["amount"], x["corrects"]["kind"]) for x in self.final(2)["lines"] if x["kind"] == "correction"],
                          [("30.00", "bandwidth"), ("-20.00", "cap")])
         self.verify()
+        january, february = ({form: self.run_tool("invoice", "--db", "t.db", "--month", month, "--account", 1, "--format", form,
+                                                  now=at(3)).out for form in ("html", "focus")} for month in ("2026-01", "2026-02"))
+        self.assertEqual([january["html"].count(text) for text in (">Spending cap<", "Spending cap, reached at")], [1, 1])
+        self.assertIn('"Spending cap, reached at 2026-01-06T08:30:00Z', january["focus"])
+        self.assertIn("Correction: Spending cap", february["focus"])
+        self.assertIn(">Spending cap<", february["html"])
 
     def test_never_more_than_what_is_above_the_cap(self):
         self.prepare({"cap": {"monthly": "500", "action": "disable"}})

@@ -91,10 +91,16 @@ class Fees(Ledger):
     def test_a_fee_without_a_price_stops_the_invoice(self):
         self.declare(MIDDLE, account=["none"])
         refused = self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", "--finalize", "--account", 1, now=NOVEMBER, status=1)
-        self.assertIn("without a price", refused.err)
+        self.assertIn("(acme): A fee, ", refused.err)
         document, = json.loads(self.form("json"))["invoices"]
         self.assertEqual([(one["resource"], one["what"], one["reason"]) for one in document["unpriced"]],
                          [("account:1", "fee", "Book f has no fees.none: add a book that supersedes it and has it.")])
+
+    def test_a_fee_of_a_zone_without_a_price_is_named_so(self):
+        self.declare(MIDDLE, zone=["none"])
+        refused = self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", "--finalize", "--account", 1, now=NOVEMBER, status=1)
+        self.assertIn("A fee of pull zone 101, ", refused.err)
+        self.assertIn("without a price. Book f has no fees.none", refused.err)
 
     def test_a_what_if_changes_what_a_fee_costs(self):
         self.declare(MIDDLE, account=["ip"], zone=["shield"])

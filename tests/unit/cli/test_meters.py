@@ -83,6 +83,34 @@ class Meters(Ledger):
         told = self.explain(numbers["meter:port"])
         self.assertEqual((told["agrees"], told["line"]["evidence"]["from"][:10]), (True, "2026-10-01"))
 
+    def test_lines_of_each_scope_are_explained_by_the_hours_of_their_books(self):
+        """A book of other scopes is in force from 13:00 to 20:00 on the 15th: both ways have lines of their own."""
+        between = {**BOOK, "book": "other", "effective_from": "2026-10-15T13:00:00Z", "meters": {
+            **BOOK["meters"], "requests": {"per": "1000", "scope": "resource", "by": "region", "prices": {"*": {"price": "3"}}},
+            "storage": {"per": "GB", "time": "hour", "price": "2"}}}
+        for book in (between, {**BOOK, "book": "back", "effective_from": "2026-10-15T20:00:00Z"}):
+            self.run_tool("book", "--db", "t.db", self.write(book["book"] + ".json", json.dumps(book)), now=SEPTEMBER)
+        self.send(*(self.requests(f"2026-10-15T{hour:02}:00:00Z", hour + 1, region="US" if hour % 2 else "DE") for hour in range(24)),
+                  self.storage("2026-10-15T10:30:00Z", GB), self.storage("2026-10-15T21:30:00Z", 0))
+        document, = self.finalize("--account", 1)
+        self.assertEqual({key: quantity for key, (quantity, _) in self.lines(document).items()}, {
+            ("meter", "meter:requests", ""): str(300 - 119),
+            ("meter", "script:s-1", "DE"): "51", ("meter", "script:s-1", "US"): "68",
+            ("meter", "meter:storage", "DE"): str(GB * 4 * 3600), ("meter", "meter:storage", ""): str(GB * 7 * 3600)})
+        for one in document["lines"]:
+            told = self.explain(one["line"])
+            self.assertEqual((told["sum"], told["agrees"]), (one["quantity"], True), one)
+        self.verify()
+
+    def test_an_account_of_many_resources_has_a_forecast(self):
+        """Their days are more than one answer of `meter usage` may have."""
+        body = "".join(f'{{"meter":"requests","account":1,"resource":"s-{n}","hour":"2026-10-{day:02}T05:00:00Z",'
+                       '"dimensions":{"region":"DE"},"value":10}\n' for day in range(1, 29) for n in range(1800))
+        self.run_tool("import", "--db", "t.db", self.write("many.ndjson", body), now="2026-10-29T00:00:00Z")
+        told = json.loads(self.run_tool("forecast", "--db", "t.db", "--account", 1, "--format", "json", now="2026-10-29T00:00:00Z").out)
+        self.assertEqual([(one["meter"], one["so_far"], one["month"]) for one in told["meters"] if one["so_far"] != "0"],
+                         [("requests", str(28 * 18000), str(28 * 18000 + 1800 * 38))])  # 3 days and 18 hours at 10 a day
+
     def test_an_account_whose_gauge_holds_on_is_billed_each_month(self):
         self.send(self.storage("2026-08-01T00:00:00Z", GB))
         for month, now, hours in (("2026-10", NOVEMBER, 744), ("2026-11", DECEMBER, 720)):
