@@ -271,6 +271,8 @@ static tb_code read_meter(tb__book_parser *p, uint32_t key, void *to)
 {
     raw_meter raw = {.price = BLANK_RATE};
     tb_code code = tb__book_set_id(p, key, raw.rate.meter);
+    if (!code && strcmp(raw.rate.meter, TB_METER_BANDWIDTH) == 0)
+        code = tb__book_refuse(p, key + 1, "It is not billed by itself: bandwidth.percentile prices it.");
     if (!code) code = tb__book_walk(p, key + 1, TB__BOOK_KEYS(meter_keys), &raw);
     return code ? code : finish_meter(p, &raw, key + 1, to);
 }

@@ -399,7 +399,7 @@ static bool judge_columns(const tb_log_layout *layout, tb__memo *memo, tb__colum
     *ret_reason = TB_REJECT_TIME;
     if (!judge_time(c, memo, parts)) return false;
     if (!tb__time_sane(parts->time_ms, layout->now_ms, ret_reason)) return false;
-    hit->hour = (int32_t)(parts->time_ms / 3600000);
+    tb__hit_time(hit, (uint64_t)parts->time_ms);
     *ret_stop = parts->of[TB__ROLE_STATUS];
     *ret_reason = TB_REJECT_STATUS;
     if (!judge_status(c, *ret_stop, hit)) return false;

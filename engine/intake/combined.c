@@ -237,7 +237,7 @@ bool tb__combined_read(const tb_log_layout *layout, const char *line, size_t len
         return tb__reject(ret_reject, line, len, time_at, reason);
     if (!take_counts(&r, &hit, &reason) || !take_rest(&r, &hit, &parts, &reason))
         return tb__reject(ret_reject, line, len, r.at, reason);
-    hit.hour = (int32_t)(parts.time_ms / 3600000);
+    tb__hit_time(&hit, (uint64_t)parts.time_ms);
     *ret_hit = hit;
     *ret_parts = parts;
     return true;

@@ -59,6 +59,13 @@ bool tb__line_has_key(const char *line, size_t len, const char *quoted);
 
 /* The clock window of every record: true, or the reason. */
 bool tb__time_sane(int64_t time_ms, int64_t now_ms, tb_reject_reason *ret_reason);
+/* The hit's hour and interval, of a time that is not negative. */
+static inline void tb__hit_time(tb_hit *hit, uint64_t time_ms)
+{
+    const uint32_t interval = (uint32_t)(time_ms / 300000);
+    hit->hour = (int32_t)(interval / TB_METER_SLOTS);
+    hit->interval = (uint8_t)(interval % TB_METER_SLOTS);
+}
 
 /* Vector units a scan may use, best last. */
 typedef enum tb__unit {

@@ -80,7 +80,7 @@ static bool read_numbers(const column *c, int64_t now_ms, tb_hit *hit, int64_t *
     if (!tb__number(c[4].at, c[4].end, INT64_MAX, &zone, ret_stop)) return false;
     *ret_stop = c[4].at;
     if (zone == 0) return false;
-    hit->hour = (int32_t)(time_ms / 3600000);
+    tb__hit_time(hit, time_ms);
     hit->zone = (int64_t)zone;
     *ret_time_ms = (int64_t)time_ms;
     return true;

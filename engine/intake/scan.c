@@ -218,7 +218,7 @@ TB__INLINE bool plain_time(const char *end, const clock_window *window, tb_hit *
 {
     const uint64_t low = tb__digits_before(end, 8), high = tb__digits_before(end - 8, 5);
     const uint64_t time_ms = tb__digits_value(high) * 100000000 + tb__digits_value(low);
-    hit->hour = (int32_t)(uint32_t)(time_ms / 3600000);
+    tb__hit_time(hit, time_ms);
     return (tb__digits_wrong(low) | tb__digits_wrong(high)) == 0 &&
            time_ms - window->oldest <= window->span;
 }

@@ -523,6 +523,7 @@ static const key_rule account_rules[] = {
     {"alerts", false, check_alerts, 0},
     {"labels", false, check_labels, 0},
     {"fees", false, check_fees, 0},
+    {"samples", false, set_bool, offsetof(tb_catalog_account, samples)},
 };
 
 static const key_rule region_rules[] = {
@@ -739,6 +740,25 @@ static tb_code read_meters(parser *p, uint32_t node)
     return TB_OK;
 }
 
+/* Where an account keeps samples, the meter that counts them is declared, too. */
+static tb_code add_bandwidth(parser *p)
+{
+    static const char document[] =
+        "{\"interval\":300,\"kind\":\"sample\",\"meter\":\"" TB_METER_BANDWIDTH "\",\"name\":\"Bandwidth by 5 minutes\","
+        "\"resource\":\"" TB_METER_BANDWIDTH_NOUN "\",\"unit\":\"byte\"}";
+    tb_catalog *c = p->out;
+    size_t i = 0;
+    while (i < c->n_accounts && !c->accounts[i].samples)
+        i++;
+    if (i == c->n_accounts) return TB_OK;
+    tb_catalog_meter *all = tb__arena_take(p->kept, (c->n_meters + 1) * sizeof *all);
+    if (!all) return tb_no_memory(p->err);
+    if (c->n_meters) memcpy(all, c->meters, c->n_meters * sizeof *all);
+    c->meters = all;
+    all[c->n_meters].document = document;
+    return tb_meter_parse(document, sizeof document - 1, &all[c->n_meters++].meter, p->err);
+}
+
 static tb_code judge_seller(parser *p, uint32_t value)
 {
     tb__said_seller ignored;
@@ -843,6 +863,7 @@ static tb_code parse_into(const char *text, size_t len, const tb_alloc *alloc, t
     if (!code) {
         code = read_document(&p);
         if (!code) code = tb__catalog_check(out, &p.scratch, err);
+        if (!code) code = add_bandwidth(&p);
         tb__document_release(&p.doc);
     }
     tb__arena_release(&p.scratch);

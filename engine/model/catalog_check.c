@@ -250,10 +250,16 @@ static tb_code check_containers(checker *p, const id_ref *accounts)
 static tb_code check_meters(checker *p)
 {
     const tb_catalog *c = p->out;
-    for (size_t i = 1; i < c->n_meters; i++)
+    for (size_t i = 0; i < c->n_meters; i++) {
+        const tb_meter *meter = &c->meters[i].meter;
+        if (strcmp(meter->id, TB_METER_BANDWIDTH) == 0)
+            return refuse_thing(p, "meters", i, "meter", "It is the meter of accounts with \"samples\". Choose another id.");
+        if (strcmp(meter->noun, TB_METER_BANDWIDTH_NOUN) == 0)
+            return refuse_thing(p, "meters", i, "resource", "It is the resource of the meter bandwidth. Choose another word.");
         for (size_t k = 0; k < i; k++)
             if (strcmp(c->meters[k].meter.id, c->meters[i].meter.id) == 0)
                 return refuse_thing(p, "meters", i, "meter", "An earlier entry has the same value.");
+    }
     return TB_OK;
 }
 

@@ -67,6 +67,7 @@ extern const size_t tb_region_default_count;
 typedef struct tb_catalog_account {
     int64_t id;
     const char *name;     /* UTF-8, 1..255 bytes */
+    bool samples;         /* its pull zones' bytes are kept by 5 minutes */
     const char *document; /* the account's object as canonical JSON (sorted keys, no space) */
 } tb_catalog_account;
 
@@ -116,7 +117,7 @@ typedef struct tb_catalog {
     size_t n_shields;
     tb_container *containers; /* of all kinds */
     size_t n_containers;
-    tb_catalog_meter *meters;
+    tb_catalog_meter *meters; /* with TB_METER_BANDWIDTH where an account keeps samples */
     size_t n_meters;
     void *memory; /* everything above lives in it */
 } tb_catalog;

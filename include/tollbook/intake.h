@@ -48,6 +48,7 @@ typedef struct tb_hit {
     uint16_t country; /* first letter << 8 | second letter, upper case; 0 if there is none */
     uint8_t edge_len;
     uint8_t cache; /* tb_cache */
+    uint8_t interval; /* of its hour, 0 .. 11: 5 minutes each */
 } tb_hit;
 
 /* The reason for refusing a line. X(NAME, text) */

@@ -22,6 +22,11 @@ typedef struct tb_logged_zones tb_logged_zones; /* of a directory (store.h) */
 size_t tb_logged_count(const tb_logged_zones *zones);
 const tb_logged *tb_logged_find(const tb_logged_zones *zones, int64_t zone); /* NULL: no */
 
+/* The account for which a zone's bytes are kept by 5 minutes, as declared at a data version; 0: they are not. Segments note
+ * tb_directory.samples, so that a withdrawal takes out what its input counted. */
+typedef struct tb_sampled_zones tb_sampled_zones; /* of a directory */
+int64_t tb_sampled_account(const tb_sampled_zones *zones, int64_t zone, int64_t version);
+
 /* A zone's logging settings. TB_E_ZONE_NOT_FOUND: no live zone of the account. */
 TB_MUST_USE tb_code tb_store_log_zone(tb_store *store, int64_t account, int64_t zone,
                                       tb_log_zone *ret_zone, tb_error *err);

@@ -28,8 +28,14 @@ TB_API_BEGIN
 #define TB_METER_CODE_MAX     31
 #define TB_METER_DIMENSIONS   2
 #define TB_METER_SLOTS        12 /* intervals of an hour, at most */
+#define TB_METER_INTERVAL     300 /* seconds of the shortest */
 #define TB_METER_RESOURCES    100000 /* of an account */
 #define TB_METER_VALUE_LARGEST INT64_C(1000000000000000000) /* 10^18 */
+
+/* The bytes of pull zones by 5 minutes, from request logs, of accounts that keep samples. It is declared while an account does,
+ * and no catalogue may declare it. It is not billed by itself: percentiles of bandwidth read it. */
+#define TB_METER_BANDWIDTH      "bandwidth"
+#define TB_METER_BANDWIDTH_NOUN "pull_zone" /* a resource's name is the pull zone's id */
 
 /* Recurring fees (book.h) of an account, a pull zone or a load balancer. */
 #define TB_FEES_MAX         256

@@ -69,6 +69,11 @@ typedef struct tb_meter_window {
 TB_MUST_USE tb_code tb_store_meter_windows(tb_store *store, const tb_meter_query *query, tb_meter_window **ret_windows,
                                            size_t *ret_n, tb_error *err);
 
+/* Adds the bytes of an account's pull zones, or of one of them, in a month's intervals of 5 minutes, as far as samples
+ * were kept: value has TB_METER_SLOTS entries an hour. zone TB_ALL: all. */
+TB_MUST_USE tb_code tb_store_bandwidth_samples(tb_store *store, int64_t account, int64_t zone, int64_t month, uint64_t *value,
+                                               tb_error *err);
+
 TB_API_END
 
 #endif

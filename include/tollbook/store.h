@@ -120,6 +120,7 @@ typedef struct tb_segment {
     uint64_t heads;              /* of accepted: lines that are not requests */
     bool final;                  /* the input ends here */
     int64_t now_us;
+    int64_t samples; /* tb_directory.samples, with which its lines were read; 0: no account ever kept samples */
 } tb_segment;
 
 /* Adds the cursor's counters to all series that they belong to. May be called several times before
@@ -366,6 +367,8 @@ typedef struct tb_directory {
     const struct tb_known_hosts *hosts;   /* of existing zones, system hostnames included; NULL: not requested */
     const struct tb_logged_zones *logged; /* zones that keep their log lines; NULL: none does */
     const struct tb_logged_zones *ever_logged; /* zones that ever kept lines, with all columns; NULL: none did */
+    const struct tb_sampled_zones *sampled; /* zones of accounts that keep samples, or once did; NULL: there are none */
+    int64_t samples;                        /* the data version in which it last changed who keeps samples; 0: nobody ever did */
     const struct tb_meter *meters, *ever_meters; /* those that are declared, and all that ever were; ascending by id */
     size_t n_meters, n_ever_meters;
 } tb_directory;

@@ -20,6 +20,7 @@ typedef struct tb_taken {
     tb_known known;
     uint64_t lines_before;
     int64_t added_us;
+    int64_t samples;                  /* tb_segment.samples */
     char name[TB_BATCH_NAME_MAX + 1]; /* its batch's; "": content decides */
 } tb_taken;
 

@@ -6,10 +6,11 @@
 
 #include "tollbook/batches.h"
 #include "tollbook/intake.h"
+#include "tollbook/logstore.h"
 
 #define READ_FIRST ((size_t)64 << 10)
 
-/* The zone of a cell; 0: its lines may not be sent as cells, because the zone keeps its lines. */
+/* The zone of a cell; 0: its lines may not be sent as cells, because the zone keeps its lines, or bytes by 5 minutes. */
 static int64_t zone_of(void *ctx, const tb_cell_key *key)
 {
     const feed_run *run = ctx;
@@ -17,7 +18,8 @@ static int64_t zone_of(void *ctx, const tb_cell_key *key)
     const int64_t zone =
         key->zone ? key->zone : tb_known_hosts_find(layout->hosts, key->host.data, key->host.len);
     const bool kept = zone && run->keeper.zones && tb_logged_find(run->keeper.zones, zone);
-    return kept || zone < 0 ? 0 : zone;
+    const bool sampled = run->directory && tb_sampled_account(run->directory->sampled, zone, run->directory->samples);
+    return kept || sampled || zone < 0 ? 0 : zone;
 }
 
 static tb_code read_cells_body(feed_run *run, feed_block *block, tb_error *err)

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "feed/run.h"
+#include "tollbook/calendar.h"
+#include "tollbook/logstore.h"
 
 /* --- of a worker --- */
 
@@ -36,7 +38,7 @@ size_t feed_meters_bytes(const feed_meters *meters)
 {
     size_t n = 0;
     if (!meters->batch) return 0;
-    (void)tb_meter_resources_list(meters->known, &n);
+    if (meters->known) (void)tb_meter_resources_list(meters->known, &n);
     return tb_meter_batch_bytes(meters->batch) + n * sizeof(tb_meter_resource);
 }
 
@@ -223,6 +225,31 @@ tb_code feed_meters_take(feed_worker *worker, const char *line, size_t len, int6
     if (!code && !t.good)
         *ret_reject = (tb_reject){
             .line = 1, .byte = (uint32_t)ret_why->byte, .len = (uint32_t)len, .text = line, .reason = TB_REJECT_METER};
+    return code;
+}
+
+tb_code feed_meters_sample(feed_worker *worker, const tb_hit *hits, size_t n, tb_error *err)
+{
+    const feed_run *run = worker->run;
+    const tb_directory *d = run->directory;
+    tb_meter_key key = {.meter = 0};
+    int64_t zone = 0;
+    if (!d->sampled || !n) return TB_OK;
+    const tb_meter *meter = tb_meter_find(d->ever_meters, d->n_ever_meters, TB_METER_BANDWIDTH);
+    if (!meter) return tb_fail(err, TB_E_INTERNAL, "samples", NULL);
+    if (!worker->meters.batch) worker->meters.batch = feed_run_meter_batch(worker->run);
+    tb_code code = worker->meters.batch ? TB_OK : tb_no_memory(err);
+    for (size_t i = 0; !code && i < n; i++) {
+        const tb_hit *hit = &hits[i];
+        if (hit->zone != zone) {
+            zone = hit->zone;
+            key = (tb_meter_key){meter->number, tb_sampled_account(d->sampled, zone, run->undo ? run->undone_samples : d->samples),
+                                 TB_METER_BANDWIDTH_NOUN, "", {"", ""}};
+            snprintf(key.resource, sizeof key.resource, "%" PRId64, zone);
+        }
+        const int64_t at_us = hit->hour * TB_US_PER_HOUR + hit->interval * INT64_C(300000000);
+        if (key.account) code = tb_meter_batch_add(worker->meters.batch, meter, &key, at_us, hit->bytes, 0, err);
+    }
     return code;
 }
 

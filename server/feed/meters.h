@@ -34,6 +34,9 @@ size_t feed_meters_bytes(const feed_meters *meters);
 TB_MUST_USE tb_code feed_meters_take(struct feed_worker *worker, const char *line, size_t len, int64_t now_ms, bool *ret_good,
                                      tb_reject *ret_reject, tb_error *ret_why, tb_error *err);
 
+/* Adds the bytes of log lines of zones whose account keeps samples. */
+TB_MUST_USE tb_code feed_meters_sample(struct feed_worker *worker, const tb_hit *hits, size_t n, tb_error *err);
+
 void feed_metered_release(feed_metered *metered);
 /* Before another part of an input, which the store knows nothing of yet. */
 void feed_metered_clear(feed_metered *metered);

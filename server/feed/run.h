@@ -57,6 +57,7 @@ struct feed_run {
     size_t n_events;
     feed_metered metered;     /* of usage lines of meters */
     int64_t undone_segment;   /* of an undo: the segment that is parsed */
+    int64_t undone_samples;   /* likewise: its tb_segment.samples */
     uint64_t segment_bytes;
     feed_keeper keeper; /* of raw lines; keeper.zones NULL: none are kept */
 

@@ -358,7 +358,8 @@ tb_code feed_run_end_segment(feed_run *run, feed_end end, tb_error *err)
                           .ambiguous = run->ambiguous,
                           .heads = run->heads,
                           .final = end.final,
-                          .now_us = options->now_us};
+                          .now_us = options->now_us,
+                          .samples = run->directory ? run->directory->samples : 0};
     if (options->stop_on_error && run->rejected) return feed_run_refuse(run, err);
     tb_code code = check_clock(run, err);
     if (!code) code = feed_run_begin(run, err);

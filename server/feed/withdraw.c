@@ -238,6 +238,7 @@ static tb_code open_segment(withdrawing *w, size_t i, tb_error *err)
         feed_meters_forget(&run->workers[k].meters);
     }
     run->undone_segment = w->taken[i].id;
+    run->undone_samples = w->taken[i].samples;
     feed_metered_clear(&run->metered);
     w->at = known->length;
     return feed_reader_skip_line_end(reader, err);

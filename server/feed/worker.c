@@ -105,6 +105,7 @@ static tb_code parse_log(feed_worker *worker, const feed_options *options, tb_er
         const size_t n = tb_intake_lines(&options->layout, from, block->len - at, &got);
         at += n;
         tb_code code = tb_rollup_add_hits(worker->rollup, got.hits, got.n_hits, err);
+        if (code == TB_OK) code = feed_meters_sample(worker, got.hits, got.n_hits, err);
         if (code == TB_OK && worker->logs)
             code = feed_logs_take(worker->logs, &options->layout, &got, err);
         for (size_t i = 0; i < got.n_rejects && code == TB_OK; i++)

@@ -234,6 +234,37 @@ class Cells(Case):
         self.assertGreaterEqual(servers[1].metric(refused), 1)
         self.same(*servers)
 
+    def test_zones_with_samples_come_as_lines(self):
+        """An account keeps samples from now on: what was granted is sent as lines again, and has the same intervals."""
+        servers = self.servers()
+        logs = [self.logs(server, "samples.log") for server in servers]
+        for log in logs:
+            log.touch()
+        followers = [self.follow(server, log) for server, log in zip(servers, logs)]
+        made = Logs(random.Random(SEED + 3))
+        lines = 0
+        for turn in range(5):
+            if turn == 3:
+                changed = json.loads(json.dumps(CATALOG))
+                changed["accounts"][0]["samples"] = True
+                for server in servers:
+                    self.apply(server, changed)
+            text = made.some("pipe", 300)
+            lines += text.count(b"\n")
+            for log, follower in zip(logs, followers):
+                self.append(follower, log, text)
+                self.wait(follower, lines)
+        for follower in followers:
+            follower.stop()
+        intervals = [table(server.db, "SELECT * FROM meter_usage ORDER BY 1, 2, 3, 6") for server in servers]
+        self.assertEqual(intervals[0], intervals[1])
+        self.assertGreater(intervals[0].count(b"bandwidth"), 10)
+        self.same(*servers)
+        for server, log in zip(servers, logs):
+            run("ingest", "--withdraw", "--server", server.url, "--key", server.keys["operator"], log)
+            self.assertEqual(table(server.db, "SELECT count(*) AS n FROM meter_usage"), b"n\r\n0\r\n")
+            run("verify", "--db", server.db)
+
     def test_what_is_refused(self):
         raw, cells = self.servers()
         piece = "start=0&length=10&linesBefore=0&head=" + "0" * 32 + "&hash=" + "0" * 32

@@ -116,6 +116,7 @@ START_TEST(a_log_format_is_read_as_nginx_reads_it)
     ck_assert_uint_eq(hit.bytes, 512);
     ck_assert_uint_eq(hit.status, 206);
     ck_assert_int_eq(hit.hour, 498584);
+    ck_assert_uint_eq(hit.interval, 1); /* 05:03 */
     ck_assert_uint_eq(hit.cache, TB_CACHE_SERVED);
     ck_assert(hit.edge_len == 1 && *hit.edge == '-');
     is(logline.ip, "192.0.2.1");

@@ -52,6 +52,7 @@ START_TEST(zone_and_edge_come_from_the_layout)
     ck_assert_uint_eq(hit.status, 304);
     ck_assert_uint_eq(hit.bytes, 180);
     ck_assert_int_eq(hit.hour, 1431857103 / 3600);
+    ck_assert_uint_eq(hit.interval, 1431857103 / 300 % 12);
     ck_assert_uint_eq(hit.country, 0);
     ck_assert_uint_eq(hit.cache, TB_CACHE_UNKNOWN);
 }
@@ -127,6 +128,7 @@ START_TEST(the_offset_is_honoured)
     ck_assert_int_eq(hit.hour, 1431857103 / 3600 + 4);
     accepts(AT("31/Dec/2014:23:30:00 -0030"));
     ck_assert_int_eq(hit.hour, 1420070400 / 3600);
+    ck_assert_uint_eq(hit.interval, 0);
 }
 END_TEST
 
@@ -148,6 +150,7 @@ START_TEST(time_is_real_and_inside_the_window)
     ck_assert_int_eq(reject.reason, TB_REJECT_COMBINED);
     accepts(AT("01/Mar/2015:23:59:60 +0000"));
     ck_assert_int_eq(hit.hour, 1425254399 / 3600);
+    ck_assert_uint_eq(hit.interval, 11);
 }
 END_TEST
 

@@ -63,6 +63,7 @@ START_TEST(a_line_becomes_what_is_counted)
     ck_assert_int_eq(hits[0].zone, 1234);
     ck_assert_uint_eq(hits[0].bytes, 48213);
     ck_assert_int_eq(hits[0].hour, 1794950000000 / 3600000);
+    ck_assert_uint_eq(hits[0].interval, 1794950000000 / 300000 % 12);
     ck_assert_uint_eq(hits[0].status, 200);
     ck_assert_uint_eq(hits[0].country, 'D' << 8 | 'E');
     ck_assert_uint_eq(hits[0].edge_len, 2);

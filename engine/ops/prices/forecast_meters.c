@@ -109,7 +109,8 @@ static tb_code list_meters(coming *c, const tb_bill_input *month)
     c->made->windows = calloc(n + month->n_meters + 1, sizeof *c->made->windows);
     for (size_t i = 0; c->made->meters && (i < month->n_meters || at < n);) {
         const int order = i == month->n_meters ? 1 : at == n ? -1 : strcmp(month->meters[i].id, declared[at].id);
-        c->made->meters[c->made->n_meters++] = order > 0 ? declared[at] : month->meters[i];
+        const bool unbilled = order > 0 && strcmp(declared[at].id, TB_METER_BANDWIDTH) == 0;
+        if (!unbilled) c->made->meters[c->made->n_meters++] = order > 0 ? declared[at] : month->meters[i];
         i += order <= 0;
         at += order >= 0;
     }

@@ -117,7 +117,7 @@ static tb_code put_meters(tb_ops *ops, int64_t month, lists *l, tb_error *err)
     if (code) return code;
     code = tb_store_meters(ops->store, &meters, &n, err);
     for (size_t i = 0; !code && i < n && l->n < MOST; i++)
-        if (!has_price(&books, meters[i].id, tb_month_start_us(month + 1))) code = put_meter(ops, &meters[i], month, l, err);
+        if (strcmp(meters[i].id, TB_METER_BANDWIDTH) != 0 && !has_price(&books, meters[i].id, tb_month_start_us(month + 1))) code = put_meter(ops, &meters[i], month, l, err);
     free(meters);
     tb_month_books_release(&books);
     return code;

@@ -1,20 +1,22 @@
-/* percentile: 95/5 of a pull zone or an account and month, from its hours. */
+/* percentile: 95/5 of a pull zone or an account and month, from its samples of 5 minutes where they were kept for the whole
+ * month, else from its hours. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "ops/operations.h"
 #include "tollbook/calendar.h"
 #include "tollbook/ledger.h"
 #include "tollbook/forecast.h"
+#include "tollbook/meterstore.h"
 #include "tollbook/retain.h"
 #include "tollbook/billsource.h"
-
-#define HOUR_SECONDS 3600 /* the finest that is stored */
 
 typedef struct asked {
     tb_percentile_of of;
     tb_percentile_ask ask;
     tb_view view;
+    int64_t month, now_us;
 } asked;
 
 static tb_code read_month(const tb_args *args, int64_t now_us, asked *a, tb_error *err)
@@ -25,11 +27,8 @@ static tb_code read_month(const tb_args *args, int64_t now_us, asked *a, tb_erro
     a->of.from_us = tb_month_start_us(month);
     a->of.running = month == running;
     tb_month_format(month, a->of.month);
-    int64_t hours = (tb_month_start_us(month + 1) - a->of.from_us) / TB_US_PER_HOUR;
-    int64_t over = (now_us - a->of.from_us) / TB_US_PER_HOUR;
-    a->ask.buckets = (uint32_t)hours;
-    a->ask.over = (uint32_t)(over < hours ? over : hours);
-    a->ask.seconds = HOUR_SECONDS;
+    a->month = month;
+    a->now_us = now_us;
     return TB_OK;
 }
 
@@ -66,18 +65,49 @@ static tb_code check_hours(tb_store *store, const asked *a, tb_error *err)
                    "The hours of that month are no longer kept. Ask for a later month.");
 }
 
+static void set_buckets(asked *a, uint32_t seconds)
+{
+    const int64_t n = (tb_month_start_us(a->month + 1) - a->of.from_us) / TB_US_PER_S / seconds;
+    const int64_t over = (a->now_us - a->of.from_us) / TB_US_PER_S / seconds;
+    a->ask.seconds = seconds;
+    a->ask.buckets = (uint32_t)n;
+    a->ask.over = (uint32_t)(over < n ? over : n);
+}
+
+/* Samples are whole where their sum is that of the hours. */
+static tb_code use_samples(tb_store *store, asked *a, uint64_t *samples, tb_error *err)
+{
+    tb_i128 in_hours = 0, sampled = 0;
+    tb_code code = tb_store_bandwidth_samples(store, a->view.account, a->view.zone, a->month, samples, err);
+    for (uint32_t i = 0; i < a->ask.buckets; i++)
+        in_hours += (tb_i128)a->ask.bytes[i];
+    for (uint32_t i = 0; !code && i < a->ask.buckets * TB_METER_SLOTS; i++)
+        sampled += (tb_i128)samples[i];
+    if (code || sampled != in_hours || sampled == 0) return code;
+    set_buckets(a, TB_METER_INTERVAL);
+    a->ask.bytes = a->ask.requests = samples;
+    return TB_OK;
+}
+
 static tb_code find_percentile(tb_store *store, asked *a, tb_percentile *ret, tb_error *err)
 {
     tb_series series;
+    set_buckets(a, 3600);
     const tb_range range = {a->of.from_us / TB_US_PER_HOUR, a->ask.buckets, true};
     const uint32_t metrics = TB_METRIC_BIT(TB_M_BYTES) | TB_METRIC_BIT(TB_M_REQUESTS);
-    tb_code code = tb_series_init(&series, range, metrics, NULL, err);
-    if (code) return code;
+    uint64_t *samples = calloc(TB_PERCENTILE_BUCKETS_MAX, sizeof *samples);
+    tb_code code = samples ? tb_series_init(&series, range, metrics, NULL, err) : tb_no_memory(err);
+    if (code) {
+        free(samples);
+        return code;
+    }
     code = tb_store_read_series(store, &a->view, &series, err);
     a->ask.bytes = series.value[TB_M_BYTES];
     a->ask.requests = series.value[TB_M_REQUESTS];
+    if (!code) code = use_samples(store, a, samples, err);
     if (!code) code = tb_percentile_find(&a->ask, NULL, ret, err);
     tb_series_release(&series);
+    free(samples);
     return code;
 }
 
@@ -130,9 +160,10 @@ static const tb_operation rows[] = {
     {.name = "percentile",
      .summary = "Bill a month's traffic by its 95th percentile (95/5)",
      .details =
-         "Of a month's n hourly byte sums the floor(5 % of n) largest are discarded; the next\n"
-         "one, in Mbit/s, is the answer. The selection is exact, without interpolation. Hours\n"
-         "without traffic count as zero.",
+         "Of a month's n byte sums the floor(5 % of n) largest are discarded; the next one, in\n"
+         "Mbit/s, is the answer. The selection is exact, without interpolation. A sum is that of 5\n"
+         "minutes where the account kept samples for all of the month's traffic, else that of an\n"
+         "hour. Those without traffic count as zero.",
      .access = TB_ACCESS_READ,
      TB__PARAMS(params),
      .read = percentile},

@@ -71,6 +71,7 @@ struct tb_store {
     tb_u128 country_requests, country_bytes; /* of the running segment's lines with a country */
     tb_u128 rung_seals;                      /* of the running segment's rungs */
     uint64_t cells;                          /* of the running segment: usage/cells.h */
+    tb_u128 metered;                         /* of sums[TB__METER_COLUMN]: what meters counted */
     struct tb__segment_fold *segment_fold;   /* writer: logs/segment_fold.c; NULL: nothing is being folded */
     struct tb__event_ids *event_ids;         /* logs/event_ids.c; NULL until some are looked up */
 

@@ -12,6 +12,7 @@ void tb__segment_reset(tb_store *store)
     memset(store->sums, 0, sizeof store->sums);
     store->country_requests = store->country_bytes = store->rung_seals = 0;
     store->cells = 0;
+    store->metered = 0;
     store->rejects_kept = 0;
     store->segment_newest = INT64_MIN;
     store->next_segment = 0;
@@ -30,7 +31,8 @@ tb_code tb__segment_id(tb_store *store, tb_error *err)
 
 /* Behind the metrics. Those of rungs and cells are modulo 2^64. */
 static const char *const other_sums[TB__SUMS - TB_METRIC_COUNT] = {
-    TB__COUNTRY_REQUESTS, TB__COUNTRY_BYTES, TB__REJECTS_KEPT, TB__RUNG_SEALS, TB__AMBIGUOUS, TB__HEADS, TB__CELLS};
+    TB__COUNTRY_REQUESTS, TB__COUNTRY_BYTES, TB__REJECTS_KEPT, TB__RUNG_SEALS, TB__AMBIGUOUS, TB__HEADS, TB__CELLS,
+    TB__METERED, TB__SAMPLES};
 #define SUM_RUNG_SEALS (TB_METRIC_COUNT + 3)
 #define SUM_CELLS      (TB_METRIC_COUNT + 6)
 
@@ -57,7 +59,7 @@ void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out
 {
     tb_u128 of[TB__SUMS];
     const tb_u128 others[] = {store->country_requests, store->country_bytes, store->rejects_kept, store->rung_seals,
-                              segment->ambiguous,      segment->heads,       store->cells};
+                              segment->ambiguous,      segment->heads,       store->cells,         store->metered, (tb_u128)segment->samples};
     memcpy(of, store->sums, sizeof store->sums);
     memcpy(of + TB_METRIC_COUNT, others, sizeof others);
     tb__sums_put(of, out);
@@ -85,7 +87,7 @@ static bool add_sum(tb_text name, tb_text digits, tb_u128 of[TB__SUMS])
         if (digits.data[k] < '0' || digits.data[k] > '9') return false;
         value = value * 10 + (unsigned)(digits.data[k] - '0');
     }
-    of[i] += value;
+    of[i] = i == TB__SUM_SAMPLES ? value : of[i] + value;
     if (i == SUM_RUNG_SEALS || i == SUM_CELLS) of[i] = (uint64_t)of[i];
     return true;
 }

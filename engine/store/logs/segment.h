@@ -14,6 +14,8 @@
 #define TB__AMBIGUOUS        "ambiguous"
 #define TB__HEADS            "heads"
 #define TB__CELLS            "cells" /* of which places and hours: see cells.h */
+#define TB__METERED          "metered" /* of the sum of requests: what meters counted, whose first column that is */
+#define TB__SAMPLES          "samples" /* no sum: tb_segment.samples */
 
 /* LoggingIPAnonymizationEnabled, and LogAnonymizationType's Drop. */
 tb_log_privacy tb__log_privacy(bool hides, bool drops);
@@ -26,7 +28,8 @@ void tb__known_from(sqlite3_stmt *s, tb_known *ret);
 /* The running segment's sums, as segment.sums has them. */
 void tb__sums_json(const tb_store *store, const tb_segment *segment, tb_buf *out);
 /* The same of numbers: those of the metrics, then of the words above in their order. */
-#define TB__SUMS (TB_METRIC_COUNT + 7)
+#define TB__SUMS (TB_METRIC_COUNT + 9)
+#define TB__SUM_SAMPLES (TB_METRIC_COUNT + 8)
 void tb__sums_put(const tb_u128 of[TB__SUMS], tb_buf *out);
 /* Adds the sums of such a text. false: it cannot be read. */
 bool tb__sums_add(tb_text text, tb_u128 of[TB__SUMS]);

@@ -58,6 +58,13 @@ static tb_code row_from(sqlite3_stmt *s, tb__segment_row *ret, tb_error *err)
     return TB_OK;
 }
 
+/* Rows that were read under other declarations of samples are withdrawn by those. */
+static bool same_samples_version(const tb__segment_group *g, const tb__segment_row *row)
+{
+    tb_u128 of[TB__SUMS] = {0};
+    return tb__sums_add(row->sums, of) && of[TB__SUM_SAMPLES] == g->of[TB__SUM_SAMPLES];
+}
+
 /* Whether a row continues the group. */
 static bool joins(const tb__segment_group *g, const tb__segment_row *row)
 {
@@ -69,7 +76,7 @@ static bool joins(const tb__segment_group *g, const tb__segment_row *row)
            a[TB__G_LINES_BEFORE] + a[TB__G_ACCEPTED] == b[TB__G_LINES_BEFORE] &&
            a[TB__G_ID] < b[TB__G_ID] && a[TB__G_ADDED] <= b[TB__G_ADDED] &&
            memcmp(g->head, row->head, 16) == 0 && g->source.len == row->source.len &&
-           memcmp(g->source.data, row->source.data, row->source.len) == 0;
+           memcmp(g->source.data, row->source.data, row->source.len) == 0 && same_samples_version(g, row);
 }
 
 void tb__segment_group_init(tb__segment_group *g)

@@ -10,7 +10,8 @@
     s "name," s "source," s "sums," s "hash," s "head"
 
 /* The sums of a segment's lines. */
-#define TB__COUNTED "key NOT IN('rejects_kept','rung_seals')"
+#define TB__COUNTED "key NOT IN('rejects_kept','rung_seals','samples')"
+#define TB__SAMPLES_OF "CAST(iif(json_valid(sums),coalesce(sums->>'$.samples',0),0) AS INTEGER)"
 
 /* Whether addresses in a zone's logs are hidden, and whether they are hidden whole. */
 #define TB__ZONE_PRIVACY                                                                           \
@@ -48,15 +49,15 @@
       " AND lines_before+accepted+rejected=?4 AND NOT " TB__LIVE("segment") " LIMIT 1")            \
     X(TAKEN_BY_HEAD,                                                                               \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
-      "lines_before,added_us,coalesce(name,'') FROM segment WHERE head=?1 AND kind=?2 AND "        \
+      "lines_before,added_us,coalesce(name,'')," TB__SAMPLES_OF " FROM segment WHERE head=?1 AND kind=?2 AND "        \
       TB__LIVE("segment") " ORDER BY start,length,id")                                             \
     X(TAKEN_BY_NAME,                                                                               \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
-      "lines_before,added_us,coalesce(name,'') FROM segment WHERE name=?1 AND "                    \
+      "lines_before,added_us,coalesce(name,'')," TB__SAMPLES_OF " FROM segment WHERE name=?1 AND "                    \
       TB__LIVE("segment") " ORDER BY start,length,id")                                             \
     X(TAKEN_AT,                                                                                    \
       "SELECT start,length,lines_before+accepted+rejected,accepted,rejected,hash,kind,final,id,"   \
-      "lines_before,added_us,coalesce(name,'') FROM segment WHERE head=?1 AND kind=?2 AND start=?3" \
+      "lines_before,added_us,coalesce(name,'')," TB__SAMPLES_OF " FROM segment WHERE head=?1 AND kind=?2 AND start=?3" \
       " AND length=?4 AND " TB__LIVE("segment") " ORDER BY id")                                    \
     /* whether the segment has the sums ?2, except for sums that are stored elsewhere and those    \
      * that an older file does not have */                                                         \

@@ -31,6 +31,7 @@ static tb_code taken_from(sqlite3_stmt *s, void *item, tb_error *err)
     ret->id = sqlite3_column_int64(s, 8);
     ret->lines_before = (uint64_t)sqlite3_column_int64(s, 9);
     ret->added_us = sqlite3_column_int64(s, 10);
+    ret->samples = sqlite3_column_int64(s, 12);
     return tb__copy_text(s, 11, ret->name, sizeof ret->name, err);
 }
 

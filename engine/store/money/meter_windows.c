@@ -3,6 +3,7 @@
 #include "store/money/billing.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,4 +244,24 @@ tb_code tb_store_meter_windows(tb_store *store, const tb_meter_query *query, tb_
 tb_code tb_store_meters_used(tb_store *store, int64_t account, int64_t **ret_meters, size_t *ret_n, tb_error *err)
 {
     return tb__list_ints(store, TB__SQL_METERS_USED, &account, 1, ret_meters, ret_n, err);
+}
+
+tb_code tb_store_bandwidth_samples(tb_store *store, int64_t account, int64_t zone, int64_t month, uint64_t *value, tb_error *err)
+{
+    tb__slots slots = {0, tb_month_first_day(month) * 24,
+                       (uint32_t)(tb_month_first_day(month + 1) - tb_month_first_day(month)) * 24, TB__METER_COLUMN, TB_METER_SLOTS};
+    tb__meter_list list = {.series = NULL};
+    char name[24] = "";
+    sqlite3_stmt *s;
+    if (zone != TB_ALL) snprintf(name, sizeof name, "%" PRId64, zone);
+    tb_code code = tb__sql_ints(store, TB__SQL_BANDWIDTH_SERIES, &account, 1, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 2, name, -1, SQLITE_STATIC);
+    code = tb__meter_list_read(store, s, &list, err);
+    for (size_t i = 0; !code && i < list.n_series; i++) {
+        slots.series = list.series[i].series;
+        code = tb__slots_add(store, &slots, value, err);
+    }
+    tb__meter_list_release(&list);
+    return code;
 }

@@ -299,6 +299,7 @@ tb_code tb__meters_make(tb_store *store, const tb__month_span *span, tb_error *e
     code = load_declared(store, err);
     for (size_t at = 0; !code && at < m.b->n_meters;) {
         m.meter = next_meter(m.b, span->month, &at);
+        if (strcmp(m.meter->id, TB_METER_BANDWIDTH) == 0) continue;
         const tb__slice own = series_of(m.b, m.meter->number);
         for (size_t i = own.first; !code && i < own.first + own.n; i++) {
             m.series = i;
@@ -310,12 +311,12 @@ tb_code tb__meters_make(tb_store *store, const tb__month_span *span, tb_error *e
     return code;
 }
 
-tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err)
+/* The account's bytes in each hour of the month. */
+static tb_code add_hours(tb_store *store, const tb__month_span *span, uint64_t *value, tb_error *err)
 {
     tb__billing *b = store->billing;
     tb__slots slots = {0, span->from_us / TB_US_PER_HOUR, month_hours(span), TB_M_BYTES, 1};
-    uint64_t *value = NULL;
-    tb_code code = intervals_room(b, slots.hours, &value, err);
+    tb_code code = TB_OK;
     for (size_t i = 0; !code && i < b->n_zones; i++) {
         const tb__billed_zone *zone = &b->zones[i];
         for (size_t k = 0; !code && k < zone->series.n; k++) {
@@ -326,7 +327,46 @@ tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_
         }
         if (!code) code = tb__late_take_slots(b, TB__SCOPE_ZONE, zone->id, &slots, value, err);
     }
-    *ret = (tb_bill_samples){.resource = "", .dimension = {"", ""}};
-    if (!code) finish_intervals(b, span, 3600, ret);
     return code;
+}
+
+/* The same in each interval of 5 minutes, as far as samples were kept. */
+static tb_code add_samples(tb_store *store, const tb__month_span *span, uint64_t *value, tb_error *err)
+{
+    tb__billing *b = store->billing;
+    tb__slots slots = {0, span->from_us / TB_US_PER_HOUR, month_hours(span), TB__METER_COLUMN, TB_METER_SLOTS};
+    tb_code code = load_series(store, err);
+    if (code || !b->metered.n_series) return code;
+    code = load_declared(store, err);
+    size_t at = 0;
+    while (!code && at < b->n_meters && strcmp(b->meters[at].meter.id, TB_METER_BANDWIDTH) != 0)
+        at++;
+    if (code || at == b->n_meters) return code;
+    const tb__slice own = series_of(b, b->meters[at].meter.number);
+    for (size_t i = own.first; !code && i < own.first + own.n; i++) {
+        slots.series = b->metered.series[i].series;
+        code = tb__slots_add(store, &slots, value, err);
+        if (!code) code = tb__late_take_slots(b, TB__SCOPE_METER, b->metered.series[i].id, &slots, value, err);
+    }
+    return code;
+}
+
+/* A byte of a sample is one of its hour, too. So samples are whole where their sum is that of the hours. Where lines came
+ * before samples were kept, or rows of hours were imported, the hours are the finest that is known of the whole month. */
+tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err)
+{
+    const size_t n_hours = month_hours(span), n = n_hours * TB_METER_SLOTS;
+    uint64_t *value = NULL;
+    tb_i128 hours = 0, samples = 0;
+    tb_code code = intervals_room(store->billing, n + n_hours, &value, err);
+    if (!code) code = add_hours(store, span, value + n, err);
+    if (!code) code = add_samples(store, span, value, err);
+    for (size_t i = 0; !code && i < n + n_hours; i++)
+        *(i < n ? &samples : &hours) += (tb_i128)value[i];
+    *ret = (tb_bill_samples){.resource = "", .dimension = {"", ""}};
+    if (code) return code;
+    const bool whole = samples == hours && samples > 0;
+    if (!whole) memmove(value, value + n, n_hours * sizeof *value);
+    finish_intervals(store->billing, span, whole ? TB_METER_INTERVAL : 3600, ret);
+    return TB_OK;
 }

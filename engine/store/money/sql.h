@@ -260,6 +260,8 @@
       " WHERE d.version<=?1 ORDER BY m.name,d.from_us,d.version")                                  \
     X(METER_SERIES_OF_ACCOUNT,                                                                     \
       TB__METER_SERIES "m.account=?1 ORDER BY m.meter,m.resource,m.dimension_1,m.dimension_2")     \
+    X(BANDWIDTH_SERIES, TB__METER_SERIES "m.account=?1 AND m.meter=(SELECT id FROM meter WHERE name='"  \
+                        TB_METER_BANDWIDTH "') AND ?2 IN('',m.resource) ORDER BY m.resource")         \
     X(METERS_USED, "SELECT DISTINCT meter FROM meter_series WHERE account=?1 ORDER BY 1")          \
     X(METER_SERIES_ALL, TB__METER_SERIES "m.meter=?1 AND ?2=0 AND ?3 IN('',m.resource)" TB__METER_GROUPED)  \
     X(METER_SERIES_ASKED, TB__METER_SERIES "m.account=?2 AND m.meter=?1 AND ?3 IN('',m.resource)"  \

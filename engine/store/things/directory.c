@@ -10,12 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef struct spell {
+    int64_t zone, version, closed_version;
+} spell;
+
+struct tb_sampled_zones {
+    tb_logged_zones *zones; /* number: of the zone's first spell */
+    spell *spells;          /* ascending by zone */
+    size_t n, cap;
+};
+
 typedef struct directory {
     tb_directory face; /* first: the public part */
     atomic_uint holders;
     tb_known_edge *edges;
     tb_known_hosts *hosts;
     tb_logged_zones *logged, *ever;
+    tb_sampled_zones sampled;
     tb_meter *meters, *ever_meters;
 } directory;
 
@@ -64,16 +75,22 @@ static tb_logged_zones *grown(const tb_logged_zones *old)
     return z;
 }
 
+static tb_code room_for_one(tb_logged_zones **z, tb_error *err)
+{
+    if ((*z)->n * 2 <= (*z)->mask) return TB_OK;
+    tb_logged_zones *more = grown(*z);
+    if (!more) return tb_no_memory(err);
+    free(*z);
+    *z = more;
+    return TB_OK;
+}
+
 /* Where it is kept now. `ever`: in any case, and as what lines there may once have been. */
 static tb_code add_logged(tb_logged_zones **z, bool ever, sqlite3_stmt *s, tb_error *err)
 {
     if (!ever && !sqlite3_column_int(s, 2)) return TB_OK;
-    if ((*z)->n * 2 > (*z)->mask) {
-        tb_logged_zones *more = grown(*z);
-        if (!more) return tb_no_memory(err);
-        free(*z);
-        *z = more;
-    }
+    tb_code code = room_for_one(z, err);
+    if (code) return code;
     put(*z, (tb_logged){.zone = sqlite3_column_int64(s, 0),
                         .account = sqlite3_column_int64(s, 3),
                         .number = (uint32_t)(*z)->n,
@@ -93,6 +110,42 @@ static tb_code read_logged(tb_store *store, directory *d, tb_error *err)
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
         code = add_logged(&d->logged, false, s, err);
         if (!code) code = add_logged(&d->ever, true, s, err);
+        if (code) sqlite3_reset(s);
+    }
+    return code;
+}
+
+/* --- zones with samples --- */
+
+int64_t tb_sampled_account(const tb_sampled_zones *z, int64_t zone, int64_t version)
+{
+    const tb_logged *found = z ? tb_logged_find(z->zones, zone) : NULL;
+    for (size_t i = found ? found->number : SIZE_MAX; found && i < z->n && z->spells[i].zone == zone; i++)
+        if (z->spells[i].version <= version && version < z->spells[i].closed_version) return found->account;
+    return 0;
+}
+
+static tb_code add_spell(tb_sampled_zones *z, sqlite3_stmt *s, tb_error *err)
+{
+    const spell one = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 2), sqlite3_column_int64(s, 3)};
+    tb_code code = tb__grow(&z->spells, z->n, &z->cap, sizeof *z->spells, err);
+    if (!code && !(z->n && z->spells[z->n - 1].zone == one.zone)) {
+        code = room_for_one(&z->zones, err);
+        if (!code) put(z->zones, (tb_logged){.zone = one.zone, .account = sqlite3_column_int64(s, 1), .number = (uint32_t)z->n});
+        if (!code) z->zones->n++;
+    }
+    if (!code) z->spells[z->n++] = one;
+    return code;
+}
+
+static tb_code read_sampled(tb_store *store, tb_sampled_zones *z, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = true;
+    z->zones = grown(NULL);
+    tb_code code = z->zones ? tb__sql(store, TB__SQL_SAMPLED_ZONES, &s, err) : tb_no_memory(err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = add_spell(z, s, err);
         if (code) sqlite3_reset(s);
     }
     return code;
@@ -197,6 +250,8 @@ void tb_directory_release(const tb_directory *face)
     free(d->edges);
     free(d->logged);
     free(d->ever);
+    free(d->sampled.zones);
+    free(d->sampled.spells);
     free(d->meters);
     free(d->ever_meters);
     tb_known_hosts_free(d->hosts);
@@ -210,12 +265,19 @@ static tb_code read_directory(tb_store *store, bool hosts, const tb_directory **
     atomic_init(&d->holders, 1);
     tb_code code = read_edges(store, d, err);
     if (!code) code = read_logged(store, d, err);
+    if (!code) code = read_sampled(store, &d->sampled, err);
     if (!code && hosts) code = read_hosts(store, d, err);
     if (!code) code = read_meters(store, d, err);
     d->face.edges = d->edges;
     d->face.hosts = d->hosts;
     d->face.logged = d->logged && d->logged->n ? d->logged : NULL;
     d->face.ever_logged = d->ever && d->ever->n ? d->ever : NULL;
+    d->face.sampled = d->sampled.n ? &d->sampled : NULL;
+    for (size_t i = 0; i < d->sampled.n; i++) {
+        const spell *one = &d->sampled.spells[i];
+        const int64_t last = one->closed_version == INT64_MAX ? one->version : one->closed_version;
+        if (last > d->face.samples) d->face.samples = last;
+    }
     if (code)
         tb_directory_release(&d->face);
     else

@@ -3,6 +3,7 @@
 #define TOLLBOOK_STORE_THINGS_SQL_H
 
 #include "store/core/sql.h"
+#include "tollbook/meter.h"
 
 #define TB__KEY_COLUMNS "SELECT id,account,roles,hash,hint,created_us,revoked_us,sealed,name"
 
@@ -83,6 +84,8 @@
       "deleted_us=9223372036854775807 AND coalesce(settings->>'$.EnableLogging',1),account"        \
       " FROM zone"                                                                                 \
       " ORDER BY id")                                                                              \
+    X(SAMPLED_ZONES, "SELECT z.id,z.account,d.version,d.closed_version FROM declaration d CROSS JOIN zone z" \
+      " ON z.account=d.id WHERE d.kind='account' AND instr(d.document,'\"samples\":true') ORDER BY 1,3") \
     /* catalogue */                                                                                \
     X(ACCOUNT_KEEPS,                                                                               \
       "SELECT currency,coalesce(?2->>'$.currency','USD') AS said FROM ledger WHERE account=?1"     \
@@ -144,7 +147,8 @@
       " UNION ALL SELECT 3,id,document,'' FROM balancer WHERE deleted_us=9223372036854775807"      \
       " UNION ALL SELECT 4,id,document,'' FROM shield_zone WHERE deleted_us=9223372036854775807"   \
       " UNION ALL SELECT 5+kind,account,document,id FROM container"                                \
-      " UNION ALL SELECT 8,0,document,name FROM meter WHERE deleted_us=" TB__FOR_EVER " ORDER BY 1,2,4") \
+      " UNION ALL SELECT 8,0,document,name FROM meter WHERE deleted_us=" TB__FOR_EVER        \
+      " AND name<>'" TB_METER_BANDWIDTH "' ORDER BY 1,2,4") \
     X(LIVE_ACCOUNTS, "SELECT id,name FROM account WHERE deleted_us=9223372036854775807 ORDER BY id") \
     X(LIVE_ZONES, "SELECT id,name FROM zone WHERE deleted_us=9223372036854775807 ORDER BY id")     \
     X(LIVE_BALANCERS, "SELECT id FROM balancer WHERE deleted_us=9223372036854775807 ORDER BY id")  \

@@ -154,6 +154,8 @@ static tb_code put_days(adding *a, tb_error *err)
         if (key) day.id = a->metered->series[day.id - 1];
         if (key) day.scope = TB_ROLLUP_METER;
         tb__count_sums(a->store->sums, &a->store->cells, &day, &hours);
+        for (uint32_t slots = key && hours.metrics & TB_METRIC_BIT(TB__METER_COLUMN) ? hours.slots : 0; slots; slots &= slots - 1)
+            a->store->metered += hours.v[TB__METER_COLUMN][__builtin_ctz(slots)];
         count_newest(a, &day, &hours);
         if (a->undo) code = tb__undo_day(a->store, &day, &hours, a->maxima, err);
         if (code) break;

@@ -142,9 +142,9 @@ static const char *const references[] = {
     "SELECT format('Segment %d is to forget the text of refused lines, and has none.',d.segment)"
     " FROM reject_due d WHERE NOT EXISTS(SELECT 1 FROM reject r WHERE r.segment=d.segment)",
     "SELECT format('Segment %d accepted %d lines and added %s requests.',id,accepted,added) FROM"
-    " (SELECT id,accepted,coalesce(" SUM_OF("requests") ",'0') AS added,"
+    " (SELECT id,accepted,CAST(coalesce(" SUM_OF("requests") ",0) AS INTEGER)-CAST(coalesce(" SUM_OF("metered") ",0) AS INTEGER) AS added,"
     "CAST(coalesce(" SUM_OF("heads") ",'0') AS INTEGER) AS heads FROM segment WHERE kind=1)"
-    " WHERE CAST(added AS INTEGER)<>accepted-heads",
+    " WHERE added<>accepted-heads",
     "SELECT format('Segment %d is missing: segment %d follows segment %d.',before+1,id,before) FROM"
     " (SELECT id,coalesce(lag(id) OVER (ORDER BY id),0) AS before FROM segment) WHERE id<>before+1"
     /* but for those that were folded into others */
@@ -274,7 +274,7 @@ typedef struct added {
     tb_u128 metric[TB_METRIC_COUNT];
     tb_u128 country_requests, country_bytes, rejects_kept, rung_seals;
     tb_u128 ambiguous, heads; /* stored nowhere else */
-    tb_u128 cells;            /* likewise: withdrawing uses it */
+    tb_u128 cells, metered, samples; /* likewise: withdrawing uses them */
 } added;
 
 static int metric_named(const char *name)
@@ -294,6 +294,8 @@ static tb_u128 *sum_named(added *sums, const char *name)
     if (strcmp(name, TB__AMBIGUOUS) == 0) return &sums->ambiguous;
     if (strcmp(name, TB__HEADS) == 0) return &sums->heads;
     if (strcmp(name, TB__CELLS) == 0) return &sums->cells;
+    if (strcmp(name, TB__METERED) == 0) return &sums->metered;
+    if (strcmp(name, TB__SAMPLES) == 0) return &sums->samples;
     int m = metric_named(name);
     return m >= 0 && tb_metric_table[m].how == TB_HOW_SUM ? &sums->metric[m] : NULL;
 }

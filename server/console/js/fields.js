@@ -38,6 +38,7 @@ export const FIELDS = {
     {"path":"labels","type":"object of at most 50 strings","required":false,"usual":"{}","example":"{\"env\": \"prod\"}","help":"the account's tags in FOCUS"},
     {"path":"fees","type":"list of at most 256 fees","required":false,"usual":"[]","example":"[\"shield-advanced\"]","help":"recurring fees of the account"},
     {"path":"alerts","type":"list of at most 32 objects","required":false,"usual":"[]","example":"[{\"id\": \"big-month\", \"kind\": \"month_to_date\", \"above\": \"100\"}]","help":"what the account is watched for"},
+    {"path":"samples","type":"true or false","required":false,"usual":"false","example":"true","help":"the bytes of its pull zones are kept by 5 minutes too, see below"},
     {"path":"prepaid","type":"true or false","required":false,"usual":"false","example":"true","help":"its usage lowers the balance daily, and its zones are shown with Enabled false while that is 0 or less: see prepaid.md"},
     {"path":"contract.book","type":"name, 1 to 64 bytes","required":false,"usual":"","example":"acme-2026","help":"the account's own price book, in the place of its currency's"},
     {"path":"contract.discount_percent","type":"percent, 0 to 100","required":false,"usual":"0","example":"5","help":"off all usage and fees of the month"},
