@@ -37,7 +37,8 @@ static tb_code check(const tb_meter_query *q, tb_error *err)
     for (int end = 0; end < 2; end++)
         if (!is_aligned(q, end ? q->to_us : q->from_us))
             return tb_fail(err, TB_E_VALIDATION, end ? "to" : "from", "Must be %s: windows begin and end there.", begins[q->window]);
-    if (q->from_us < 0 || q->from_us >= q->to_us) return tb_fail(err, TB_E_VALIDATION, "to", "Must be later than from, and from not before 1970.");
+    if (q->from_us < 0 || q->from_us >= q->to_us)
+        return tb_fail(err, TB_E_VALIDATION, "to", "Must be later than from, and from not before 1970.");
     if (q->to_us - q->from_us <= TB_METER_DAYS_MAX * TB_US_PER_DAY) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, "from", "Must be at most %d days before to.", TB_METER_DAYS_MAX);
 }
