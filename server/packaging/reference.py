@@ -76,12 +76,12 @@ def option_entry(option):
 def command_page(command, version):
     name = page_name(command)
     out = heading(name, version)
-    out += f".SH NAME\n{roff(name)} \\- {roff(command['summary'])}\n.SH SYNOPSIS\n"
+    out += f".SH NAME\n{roff(name)} \\- {roff(command['summary'])}\n.SH SYNOPSIS\n.nh\n.ad l\n"
     out += f".B tollbook {command['name']}\n"
     out += "".join(option_synopsis(option) + "\n" for option in command["options"])
     if command["operands"]:
         out += f".I {roff(command['operands'])}\n"
-    out += f".SH DESCRIPTION\n{roff(command['summary'])}.\n"
+    out += f".hy\n.ad\n.SH DESCRIPTION\n{roff(command['summary'])}.\n"
     if command["details"]:
         out += ".PP\n" + paragraphs(command["details"])
     if command["options"]:
