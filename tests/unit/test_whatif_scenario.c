@@ -29,6 +29,7 @@ static void end(void)
 
 static void take(const char *text)
 {
+    tb_scenario_release(&s);
     tb_code code = tb_scenario_parse(text, strlen(text), NULL, &s, &err);
     ck_assert_msg(code == TB_OK, "%s: %s", err.field, err.message);
 }
