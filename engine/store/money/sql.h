@@ -273,9 +273,9 @@
                   " ORDER BY g.series,g.at_us")                                                    \
     /* from ?2, with the last one before it, to ?3; of several of one moment the last counts */    \
     X(GAUGE_VALUES,                                                                                \
-      "SELECT at_us,value FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
+      "SELECT at_us,value,0,segment FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
       " WHERE series=?1 AND at_us<=?2 AND " TB__GAUGE_COUNTS " ORDER BY at_us DESC LIMIT 1),?2)"   \
-      " AND at_us<?3 AND " TB__GAUGE_COUNTS " ORDER BY at_us,segment")                             \
+      " AND at_us<?3 AND " TB__GAUGE_COUNTS TB__GAUGE_DELETED("?3", "?4") " ORDER BY 1,4")               \
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     /* late usage */                                                                               \
