@@ -185,6 +185,8 @@
     /* outcome of an account's month: 1 nothing is open of it */                                   \
     X(MONTH_SETTLED, "SELECT " TB__RAN("?1", "?2"))                                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
+    X(ACCOUNTS_OF_PERCENTILE, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER              \
+                              " AND instr(document,'\"bandwidth\":\"percentile\"') ORDER BY id")     \
     X(ACCOUNTS_CHOSEN, TB__ACCOUNTS_CHOSEN " ORDER BY id")                                         \
     X(ACCOUNTS_CHOSEN_NAMED, TB__ACCOUNTS_CHOSEN " ORDER BY lower(name),id")                       \
     /* terms */                                                                                    \
