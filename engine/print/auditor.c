@@ -70,10 +70,10 @@ static void put_document(tb__maker *m)
     put_ledger(m);
 }
 
-static const char *units_text(tb__maker *m, tb_i128 units, size_t i)
+static const char *units_text(tb__maker *m, tb_i128 units, const char *unit)
 {
     tb__add_i128(&m->out, units);
-    tb_buf_fmt(&m->out, " %s%s", tb__line_unit(m->s, i), units == 1 ? "" : "s");
+    tb_buf_fmt(&m->out, " %s%s", unit, units == 1 ? "" : "s");
     return tb__maker_text(m);
 }
 
@@ -110,7 +110,7 @@ static void put_period_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, tb
         tb__add_decimal(&m->out, tier->price);
     }
     made->cell[WHAT] = tb__maker_text(m);
-    if (tier->units != 0) made->cell[UNITS] = units_text(m, tier->units, i);
+    if (tier->units != 0) made->cell[UNITS] = units_text(m, tier->units, tb__line_unit(m->s, i));
     made->cell[EXACT] = decimal_text(m, tier->amount);
     *tb__maker_row(m, made->kind) = *made;
 }
@@ -119,6 +119,7 @@ static void put_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last
 {
     const tb_line_kind kind = tb__line_origin(m->s, i);
     const tb_bill_item *item = m->s->bill->lines[i].item;
+    const bool prorated = kind == TB_LINE_MINIMUM || kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_COMMIT;
     tb__row made = {.kind = last ? TB__LAST : TB__PART};
     if (kind == TB_LINE_DISCOUNT) { /* minor units, and a percentage of them */
         tb__add_decimal(&m->out, (tb_decimal){tier->to, m->s->bill->minor_digits});
@@ -148,7 +149,7 @@ static void put_tier(tb__maker *m, size_t i, const tb_bill_tier *tier, bool last
         tb__add_i128(&m->out, item->per);
     }
     made.cell[WHAT] = tb__maker_text(m);
-    made.cell[UNITS] = units_text(m, tier->units, i);
+    made.cell[UNITS] = units_text(m, tier->units, prorated ? "second" : tb__line_unit(m->s, i));
     made.cell[EXACT] = decimal_text(m, tier->amount);
     *tb__maker_row(m, made.kind) = made;
 }
@@ -164,7 +165,7 @@ static void put_audited(tb__maker *m, size_t i)
                line->region);
     made.cell[WHAT] = tb__maker_text(m);
     made.note = evidence_text(m, &line->evidence);
-    made.cell[UNITS] = units_text(m, line->quantity, i);
+    made.cell[UNITS] = units_text(m, line->quantity, tb__line_unit(m->s, i));
     made.cell[EXACT] = decimal_text(m, line->exact);
     made.cell[ROUNDED] = decimal_text(m, line->amount);
     *tb__maker_row(m, made.kind) = made;

@@ -470,6 +470,15 @@ static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
     return tb__maker_text(m);
 }
 
+/* What the line itself says. A cap's is English and ends in a moment. */
+static const char *description_text(tb__maker *m, const tb_bill_line *line)
+{
+    const char *moment = strrchr(line->description, ' '), *with[4] = {moment ? moment + 1 : NULL};
+    if (line->kind != TB_LINE_CAP || !moment) return tb__maker_copy(m, line->description);
+    tb__add_filled(&m->out, m->language, TB__WORD_CAP_REACHED, with);
+    return tb__maker_text(m);
+}
+
 static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
@@ -483,7 +492,7 @@ static void put_detail(tb__maker *m, size_t i)
     const bool tiers = !one && !lump && line->n_tiers > 0;
     if (tiers || line->n_shares) made.kind = TB__OPEN;
     made.cell[NUMBER] = tb__maker_i64(m, line->number);
-    made.cell[WHAT] = line->description ? tb__maker_copy(m, line->description) : tb__line_words(m, i);
+    made.cell[WHAT] = line->description ? description_text(m, line) : tb__line_words(m, i);
     made.note = note_text(m, i, one && !lump ? &tier : NULL);
     if (!lump) made.cell[QUANTITY] = quantity_text(m, i, line->quantity);
     if (one && !lump) made.cell[PRICE] = price_text(m, i, &tier);

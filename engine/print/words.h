@@ -105,6 +105,7 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(PERIOD_NOTE, "%s agreed for %s to %s, less %s for usage",                                      \
       "%s vereinbart f\u00fcr %s bis %s, abz\u00fcglich %s f\u00fcr Nutzung")                             \
     X(KIND_CAP, "Spending cap", "Ausgabengrenze")                                                  \
+    X(CAP_REACHED, "Spending cap, reached at %s", "Ausgabengrenze, erreicht am %s")                \
     X(KIND_CHARGE, "One-off charge", "Einmaliger Betrag")                                          \
     X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
     X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \

@@ -139,6 +139,8 @@ typedef struct tb_account_choice {
 /* The declared accounts of this choice. free(). */
 TB_MUST_USE tb_code tb_store_accounts(tb_store *store, const tb_account_choice *choice,
                                       int64_t **ret_accounts, size_t *ret_n, tb_error *err);
+/* The declared accounts whose contract now bills bandwidth at a percentile, ascending. free(). */
+TB_MUST_USE tb_code tb_store_percentile_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err);
 
 /* Whether it was prepaid, by the catalogue of a data version. */
 TB_MUST_USE tb_code tb_store_account_known_prepaid(tb_store *store, int64_t account, uint64_t version,

@@ -108,6 +108,12 @@ static tb_code check_same(taking *t, int64_t account)
     return refuse(t, t->line->at.account);
 }
 
+static tb_code refuse_account(taking *t)
+{
+    (void)!tb_fail(t->why, TB_E_BAD_LINE, "account", "\"account\" is %" PRId64 ", which no catalogue declares.", t->key.account);
+    return refuse(t, t->line->at.account ? t->line->at.account : t->line->at.resource);
+}
+
 /* Whether the account is declared, and has room for one more resource, which it then counts. */
 static tb_code count_resource(taking *t, tb_error *err)
 {
@@ -125,10 +131,7 @@ static tb_code count_resource(taking *t, tb_error *err)
         if (code) return code;
         known = tb_meter_resources_find(run->metered.accounts, "", name);
     }
-    if (known->account < 0) {
-        (void)!tb_fail(t->why, TB_E_BAD_LINE, "account", "\"account\" is %s, which no catalogue declares.", name);
-        return refuse(t, t->line->at.account);
-    }
+    if (known->account < 0) return refuse_account(t);
     if (known->account >= TB_METER_RESOURCES) {
         (void)!tb_fail(t->why, TB_E_BAD_LINE, "resource", "\"resource\" would be more than the %d that account %s may have.",
                        TB_METER_RESOURCES, name);
@@ -173,12 +176,14 @@ static tb_code resolve(taking *t, tb_error *err)
     const tb_meter_resource *resource = tb_meter_resources_find(known, t->key.noun, t->key.resource);
     if (resource) return check_same(t, resource->account);
     int64_t account = 0, segment = 0;
+    bool declared = false;
     pthread_mutex_lock(&run->writing);
-    tb_code code = tb_store_meter_resource(run->store, t->key.noun, t->key.resource, &account, &segment, err);
+    tb_code code = tb_store_meter_resource(run->store, t->key.noun, t->key.resource, &account, &segment, &declared, err);
     pthread_mutex_unlock(&run->writing);
     if (code) return code;
     const bool stored = account && !(run->undo && segment >= run->undone_segment);
     code = stored ? check_same(t, account) : resolve_fresh(t, segment == run->undone_segment ? account : 0, err);
+    if (!code && stored && t->good && !declared && !run->undo) return refuse_account(t);
     if (!stored) account = t->good ? t->key.account : 0;
     if (!code && account) code = tb_meter_resources_add(known, t->key.noun, t->key.resource, account, err);
     return code;
@@ -266,7 +271,7 @@ tb_code feed_metered_unchanged(const feed_run *run, bool *ret_so, tb_error *err)
     const tb_meter_resource *list = tb_meter_resources_list(m->fresh, &n);
     for (size_t i = 0; !code && *ret_so && i < n; i++) {
         int64_t account = 0, segment = 0;
-        code = tb_store_meter_resource(run->store, list[i].noun, list[i].name, &account, &segment, err);
+        code = tb_store_meter_resource(run->store, list[i].noun, list[i].name, &account, &segment, NULL, err);
         *ret_so = account == 0;
     }
     return code;

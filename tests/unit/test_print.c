@@ -133,6 +133,23 @@ START_TEST(german_words_and_figures)
 }
 END_TEST
 
+START_TEST(a_cap_says_when_it_was_reached)
+{
+    print_fixture p;
+    print_fixture_make(&p);
+    p.f.lines[5].kind = TB_LINE_CAP;
+    p.f.lines[5].description = "Spending cap, reached at 2026-10-06T08:30:00Z";
+    char *html = html_of(&p);
+    HAS(html, ">Spending cap, reached at 2026-10-06T08:30:00Z<");
+    free(html);
+    p.buyer.text[TB_PARTY_LANGUAGE] = "de";
+    html = html_of(&p);
+    HAS(html, ">Ausgabengrenze, erreicht am 2026-10-06T08:30:00Z<");
+    LACKS(html, "Spending cap");
+    free(html);
+}
+END_TEST
+
 START_TEST(a_credit_note_names_what_it_corrects_and_asks_for_nothing)
 {
     print_fixture p;
@@ -410,6 +427,26 @@ START_TEST(the_auditors_page_has_what_was_rounded_and_the_evidence)
 }
 END_TEST
 
+START_TEST(an_auditor_reads_least_amounts_by_seconds)
+{
+    static const tb_line_kind kinds[] = {TB_LINE_MINIMUM, TB_LINE_COMMIT, TB_LINE_METER_MINIMUM};
+    print_fixture p;
+    print_fixture_make(&p);
+    p.options.auditor = true;
+    tb_bill_tier row = make_tier(0, 1252800, "1", "1", "0.467741935483870968");
+    p.f.lines[5].tiers = &row;
+    p.f.lines[5].n_tiers = 1;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        p.f.lines[5].kind = kinds[i];
+        char *html = html_of(&p);
+        HAS(html, "1252800 seconds");
+        HAS(html, "1 month");
+        LACKS(html, "1252800 month");
+        free(html);
+    }
+}
+END_TEST
+
 START_TEST(a_month_without_charges_says_so)
 {
     print_fixture p;
@@ -682,6 +719,7 @@ int main(void)
     tcase_add_test(test, an_invoice_says_who_what_how_much_and_how_to_pay);
     tcase_add_test(test, quantities_and_prices_are_for_people);
     tcase_add_test(test, german_words_and_figures);
+    tcase_add_test(test, a_cap_says_when_it_was_reached);
     tcase_add_test(test, a_credit_note_names_what_it_corrects_and_asks_for_nothing);
     tcase_add_test(test, a_replacement_names_what_it_replaces);
     tcase_add_test(test, a_void_invoice_is_marked_and_asks_for_nothing);
@@ -697,6 +735,7 @@ int main(void)
     tcase_add_test(test, a_tier_names_what_it_costs_beside_its_units);
     tcase_add_test(test, blocks_are_priced_by_block);
     tcase_add_test(test, the_auditors_page_has_what_was_rounded_and_the_evidence);
+    tcase_add_test(test, an_auditor_reads_least_amounts_by_seconds);
     tcase_add_test(test, a_month_without_charges_says_so);
     tcase_add_test(test, names_may_be_of_any_script_or_none);
     tcase_add_test(test, an_auditors_page_and_letter_paper_are_asked_for);

@@ -108,17 +108,62 @@ static tb_code put_meter(tb_ops *ops, const tb_meter *meter, int64_t month, list
 }
 
 /* Meters with usage in the month for which no price book that is in force by its end has a price. */
-static tb_code put_meters(tb_ops *ops, int64_t month, lists *l, tb_error *err)
+static tb_code put_meters(tb_ops *ops, const tb_month_books *books, int64_t month, lists *l, tb_error *err)
 {
-    tb_month_books books = {.list = NULL};
     tb_meter *meters = NULL;
     size_t n = 0;
+    tb_code code = tb_store_meters(ops->store, &meters, &n, err);
+    for (size_t i = 0; !code && i < n && l->n < MOST; i++)
+        if (strcmp(meters[i].id, TB_METER_BANDWIDTH) != 0 && !has_price(books, meters[i].id, tb_month_start_us(month + 1)))
+            code = put_meter(ops, &meters[i], month, l, err);
+    free(meters);
+    return code;
+}
+
+/* Whether the account's book of the month's last hour prices bandwidth at a percentile, or its contract does not ask for it. */
+static tb_code look_at_percentile(tb_ops *ops, const tb_month_books *books, int64_t account, int64_t month, bool *ret_fine,
+                                  tb_error *err)
+{
+    tb_contract contract;
+    char currency[4];
+    tb_code code = tb_store_month_contract(ops->store, account, month, &contract, err);
+    if (!code) code = tb_store_month_currency(ops->store, account, month, currency, err);
+    if (code) return code;
+    const tb_book *book = tb_month_book_at(books, currency, contract.book, tb_month_start_us(month + 1) - TB_US_PER_HOUR);
+    *ret_fine = !contract.percentile || (book && book->has_percentile);
+    return TB_OK;
+}
+
+/* Accounts whose contract bills bandwidth at a percentile, while their book has no bandwidth.percentile. */
+static tb_code put_percentiles(tb_ops *ops, const tb_month_books *books, int64_t month, lists *l, tb_error *err)
+{
+    int64_t *accounts = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_percentile_accounts(ops->store, &accounts, &n, err);
+    for (size_t i = 0; !code && i < n && l->n < MOST; i++) {
+        bool fine = false;
+        code = look_at_percentile(ops, books, accounts[i], month, &fine, err);
+        if (code == TB_E_DECLARED) code = TB_OK; /* its bill says so */
+        else if (!code && !fine) {
+            tb_buf_fmt(&l->reply->json, "%s%" PRId64, l->n++ ? "," : "", accounts[i]);
+            tb_buf_fmt(&l->reply->out, "no price\t-\tbandwidth at a percentile of account %" PRId64 "\n", accounts[i]);
+        }
+    }
+    free(accounts);
+    return code;
+}
+
+static tb_code put_unpriced_usage(tb_ops *ops, int64_t month, lists *l, tb_error *err)
+{
+    tb_month_books books = {.list = NULL};
     tb_code code = tb_month_books_read(ops->store, &books, err);
     if (code) return code;
-    code = tb_store_meters(ops->store, &meters, &n, err);
-    for (size_t i = 0; !code && i < n && l->n < MOST; i++)
-        if (strcmp(meters[i].id, TB_METER_BANDWIDTH) != 0 && !has_price(&books, meters[i].id, tb_month_start_us(month + 1))) code = put_meter(ops, &meters[i], month, l, err);
-    free(meters);
+    tb_buf_str(&l->reply->json, "],\"unpricedMeters\":[");
+    l->n = 0;
+    code = put_meters(ops, &books, month, l, err);
+    tb_buf_str(&l->reply->json, "],\"unpricedPercentiles\":[");
+    l->n = 0;
+    if (!code) code = put_percentiles(ops, &books, month, l, err);
     tb_month_books_release(&books);
     return code;
 }
@@ -135,9 +180,7 @@ static tb_code show_intake(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_buf_str(&reply->json, "],\"unpriced\":[");
     l.n = 0;
     if (!code) code = tb_store_unpriced_locations(ops->store, MOST, put_location, &l, err);
-    tb_buf_str(&reply->json, "],\"unpricedMeters\":[");
-    l.n = 0;
-    if (!code) code = put_meters(ops, month, &l, err);
+    if (!code) code = put_unpriced_usage(ops, month, &l, err);
     if (!code) code = tb_unowned_read(ops->store, month, &unowned, err);
     if (code) return code;
     tb_buf_str(&reply->json, "],\"unowned\":");
@@ -162,7 +205,8 @@ static const tb_operation rows[] = {
      .summary = "List what came in, and what of it will be on no invoice",
      .details = "Refused lines by reason, of the newest 20,000 that are kept, with the newest line's place and\n"
                 "text (kept for 72 hours); edge locations that no region names, so that their usage has no price;\n"
-                "meters with usage of the month that no price book prices; usage of pull zones and load balancers that no account owns; and, of the newest 2,000 segments,\n"
+                "meters with usage of the month that no price book prices; accounts whose contract bills\n"
+                "bandwidth at a percentile while their book has no bandwidth.percentile; usage of pull zones and load balancers that no account owns; and, of the newest 2,000 segments,\n"
                 "each source with its accepted lines and the moment in which its newest was taken in.",
      .access = TB_ACCESS_READ,
      TB__PARAMS(params),

@@ -9,6 +9,15 @@
 
 #define TB__FOR_EVER "9223372036854775807"
 
+/* Further rows to the values of gauge ?1, as known at a version: from when, before `end`, to when
+ * (column 3) its account was deleted. */
+#define TB__GAUGE_DELETED(end, known)                                                              \
+    " UNION ALL SELECT to_us,0,next_us,-1 FROM (SELECT d.to_us,coalesce((SELECT min(n.from_us) FROM declaration n" \
+    " WHERE n.kind='account' AND n.id=d.id AND n.from_us>=d.to_us AND n.version<=" known           \
+    " AND(n.to_us>n.from_us OR n.closed_version>" known "))," TB__FOR_EVER ") AS next_us FROM declaration d" \
+    " WHERE d.kind='account' AND d.id=(SELECT account FROM meter_series WHERE id=?1) AND d.closed_version<=" known \
+    " AND d.to_us<" end ") WHERE to_us<next_us"
+
 /* Segment s was not withdrawn. */
 #define TB__LIVE(s) "NOT EXISTS(SELECT 1 FROM withdrawal y WHERE y.segment=" s ".id)"
 

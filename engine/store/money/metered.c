@@ -1,5 +1,5 @@
 /* Series of meters, the values of gauges as the time for which each held, and the intervals of samples. */
-#include "store/money/metered.h"
+#include "store/money/billing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +66,7 @@ tb_code tb__gauge_each(tb_store *store, const tb__gauge *g, tb__held_fn fn, void
     /* What was never withdrawn is gone at INT64_MAX. */
     const int64_t values[4] = {g->series, g->from_us, g->to_us, g->known == INT64_MAX ? INT64_MAX - 1 : g->known};
     tb__held held = {.from_s = from_s};
+    int64_t until_us = 0, again_s = from_s; /* the account was deleted until then */
     sqlite3_stmt *s;
     bool row = true;
     if (g->from_us >= g->to_us) return TB_OK;
@@ -74,8 +75,10 @@ tb_code tb__gauge_each(tb_store *store, const tb__gauge *g, tb__held_fn fn, void
         const int64_t at_s = tb__floor_div(sqlite3_column_int64(s, 0), TB_US_PER_S);
         held.to_s = at_s;
         if (held.value && held.from_s < at_s) code = fn(ctx, &held, err);
-        held.from_s = at_s > from_s ? at_s : from_s;
-        held.value = raised((uint64_t)sqlite3_column_int64(s, 1), (uint64_t)g->round_up);
+        until_us = sqlite3_column_int64(s, 2);
+        if (until_us) again_s = tb__later(again_s, until_us / TB_US_PER_S);
+        else held.value = raised((uint64_t)sqlite3_column_int64(s, 1), (uint64_t)g->round_up);
+        held.from_s = tb__later(at_s, again_s);
         if (code) sqlite3_reset(s);
     }
     held.to_s = g->to_us / TB_US_PER_S;

@@ -41,7 +41,8 @@ typedef struct tb__gauge {
     int64_t known;          /* as of this data version; INT64_MAX: now */
     int64_t round_up;       /* 0: not */
 } tb__gauge;
-/* Calls fn for each value that held for a second or more, ascending; the last holds until to_us. */
+/* Calls fn for each value that held for a second or more, ascending; the last holds until to_us. None holds while the
+ * account is deleted. */
 TB_MUST_USE tb_code tb__gauge_each(tb_store *store, const tb__gauge *gauge, tb__held_fn fn, void *ctx, tb_error *err);
 
 /* --- samples --- */

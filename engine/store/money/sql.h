@@ -185,6 +185,8 @@
     /* outcome of an account's month: 1 nothing is open of it */                                   \
     X(MONTH_SETTLED, "SELECT " TB__RAN("?1", "?2"))                                                \
     X(ACCOUNT_NAME, "SELECT name FROM account WHERE id=?1")                                        \
+    X(ACCOUNTS_OF_PERCENTILE, "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER              \
+                              " AND instr(document,'\"bandwidth\":\"percentile\"') ORDER BY id")     \
     X(ACCOUNTS_CHOSEN, TB__ACCOUNTS_CHOSEN " ORDER BY id")                                         \
     X(ACCOUNTS_CHOSEN_NAMED, TB__ACCOUNTS_CHOSEN " ORDER BY lower(name),id")                       \
     /* terms */                                                                                    \
@@ -273,9 +275,9 @@
                   " ORDER BY g.series,g.at_us")                                                    \
     /* from ?2, with the last one before it, to ?3; of several of one moment the last counts */    \
     X(GAUGE_VALUES,                                                                                \
-      "SELECT at_us,value FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
+      "SELECT at_us,value,0,segment FROM gauge WHERE series=?1 AND at_us>=coalesce((SELECT at_us FROM gauge" \
       " WHERE series=?1 AND at_us<=?2 AND " TB__GAUGE_COUNTS " ORDER BY at_us DESC LIMIT 1),?2)"   \
-      " AND at_us<?3 AND " TB__GAUGE_COUNTS " ORDER BY at_us,segment")                             \
+      " AND at_us<?3 AND " TB__GAUGE_COUNTS TB__GAUGE_DELETED("?3", "?4") " ORDER BY 1,4")               \
     X(INVOICED_ACCOUNTS,                                                                           \
       "SELECT DISTINCT account FROM invoice WHERE month=?1 ORDER BY account")                      \
     /* late usage */                                                                               \

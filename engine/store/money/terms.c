@@ -118,6 +118,11 @@ tb_code tb_store_accounts(tb_store *store, const tb_account_choice *choice, int6
     return tb__collect(store, s, &rows, ret_accounts, ret_n, err);
 }
 
+tb_code tb_store_percentile_accounts(tb_store *store, int64_t **ret_accounts, size_t *ret_n, tb_error *err)
+{
+    return tb__list_ints(store, TB__SQL_ACCOUNTS_OF_PERCENTILE, NULL, 0, ret_accounts, ret_n, err);
+}
+
 /* As declared at the month's end. */
 static tb_code read_declared(tb_store *store, int64_t account, int64_t month, tb__account_terms *ret,
                           tb_error why[TB__PARTS], tb_error *err)

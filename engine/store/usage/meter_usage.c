@@ -26,8 +26,8 @@ static const tb__vshape shape = {
     " ORDER BY s.account,m.name,s.resource,s.dimension_1,s.dimension_2",
 };
 static const char one_series[] = "SELECT key,data FROM chunk WHERE key BETWEEN ?1 AND ?2 ORDER BY key";
-static const char one_gauge[] = "SELECT at_us,value FROM gauge WHERE series=?1 AND gone_version=9223372036854775807"
-                                " ORDER BY at_us,segment";
+static const char one_gauge[] = "SELECT at_us,value,0,segment FROM gauge WHERE series=?1 AND gone_version=" TB__FOR_EVER
+    TB__GAUGE_DELETED(TB__FOR_EVER, TB__FOR_EVER) " ORDER BY 1,4";
 
 typedef struct hour_value {
     int64_t hour;
@@ -166,20 +166,23 @@ static int hold(cursor *c, int64_t from_s, int64_t to_s, int64_t value)
 
 static int make_gauge(cursor *c, int64_t series, int64_t multiple, int64_t until_s)
 {
-    int64_t from_s = 0, held = 0;
+    int64_t from_s = 0, held = 0, again_s = 0;
     int rc = SQLITE_OK, step;
     sqlite3_reset(c->gauges);
     sqlite3_bind_int64(c->gauges, 1, series);
     while (rc == SQLITE_OK && (step = sqlite3_step(c->gauges)) == SQLITE_ROW) {
         const int64_t at_s = sqlite3_column_int64(c->gauges, 0) / TB_US_PER_S;
-        rc = hold(c, from_s, at_s, held);
+        rc = hold(c, from_s > again_s ? from_s : again_s, at_s, held);
         from_s = at_s;
+        const int64_t until_us = sqlite3_column_int64(c->gauges, 2);
+        if (until_us) again_s = until_us / TB_US_PER_S;
+        if (until_us) continue;
         held = sqlite3_column_int64(c->gauges, 1);
         if (multiple > 0 && held % multiple) held += multiple - held % multiple;
     }
     if (rc == SQLITE_OK && step != SQLITE_DONE) rc = tb__vtable_fail_in_sqlite(tb__vtable_of(&c->head));
     if (until_s <= from_s) until_s = (from_s / 3600 + 1) * 3600;
-    return rc == SQLITE_OK ? hold(c, from_s, until_s, held) : rc;
+    return rc == SQLITE_OK ? hold(c, from_s > again_s ? from_s : again_s, until_s, held) : rc;
 }
 
 /* On to the next hour: of the series, or of the next one that has any. */

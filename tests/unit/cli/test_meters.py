@@ -118,6 +118,39 @@ class Meters(Ledger):
             self.assertEqual(self.lines(document), {("meter", "meter:storage", "DE"): (str(GB * hours * 3600), f"{hours * 0.5:.2f}")})
         self.verify()
 
+    def test_nothing_is_held_while_the_account_is_deleted(self):
+        """It is deleted on November 11th, and declared again on January 5th at 06:00."""
+        deleted, again, february = "2026-11-11T00:00:00Z", "2027-01-05T06:00:00Z", "2027-02-03T00:00:00Z"
+        self.send(self.storage("2026-10-01T00:00:00Z", GB), now=OCTOBER)
+        self.finalize()
+        self.apply(json.dumps({**CATALOG, "accounts": CATALOG["accounts"][1:]}), now=deleted)
+        for line in ({"account": 1, **self.storage("2026-11-12T00:00:00Z", 0)}, self.storage("2026-11-12T00:00:00Z", 0),
+                     {"account": 1, **self.storage("2026-11-12T00:00:00Z", 0, resource="new")}):
+            path = self.write("refused.ndjson", json.dumps(line) + "\n")
+            self.assertIn('"account" is 1, which no catalogue declares.',
+                          self.run_tool("import", "--db", "t.db", path, now="2026-11-12T01:00:00Z", status=2).err)
+        document, = self.finalize(month="2026-11", now=DECEMBER)
+        self.assertEqual(self.lines(document), {("meter", "meter:storage", "DE"): (str(GB * 240 * 3600), "120.00")})
+        told = self.explain(1, month="2026-11")
+        self.assertEqual((told["sum"], told["agrees"], len(told["days"])), (str(GB * 240 * 3600), True, 10))
+        self.assertIn("There is nothing to invoice in 2026-12.", self.run_tool("invoice", "--db", "t.db", "--month", "2026-12", "--finalize",
+                                                                               now=JANUARY, status=1).err)
+        self.apply(json.dumps(CATALOG), now=again)
+        self.send({**self.requests("2027-02-01T00:00:00Z", 1), "account": 2}, now=february)
+        document, = self.finalize(month="2027-01", now=february)
+        self.assertEqual(self.lines(document), {("meter", "meter:storage", "DE"): (str(GB * 642 * 3600), "321.00")})
+        months = [("2026-10", GB * 744 * 3600), ("2026-11", GB * 240 * 3600), ("2027-01", GB * 642 * 3600)]
+        for to, n in (("2027-02-01", 3), ("2026-11-01", 1)):
+            out = self.run_tool("meter", "usage", "storage", "--db", "t.db", "--from", "2026-10-01", "--to", to, "--window", "MONTH",
+                                "--format", "json", now=february).out
+            self.assertEqual([(one["start"][:7], int(one["value"])) for one in json.loads(out)["data"]], months[:n])
+        told = self.explain(1, now=february)
+        self.assertEqual((told["sum"], told["agrees"], len(told["days"])), (str(GB * 744 * 3600), True, 31))
+        out = self.run_tool("query", "--db", "t.db", "--format", "tsv", "SELECT substr(hour,1,7) AS m,sum(value) FROM meter_usage WHERE"
+                            " account=1 AND hour<'2027-02' GROUP BY m ORDER BY m").out
+        self.assertEqual([tuple(line.split("\t")) for line in out.splitlines()[1:]], [(month, str(value)) for month, value in months])
+        self.verify()
+
     def test_late_usage_and_withdrawn_values_are_corrected(self):
         self.month()
         late = self.send(self.storage("2026-10-31T00:00:00Z", 3 * GB), name="value.ndjson")

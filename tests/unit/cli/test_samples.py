@@ -108,7 +108,20 @@ class Samples(Case):
                 hours[zone, start] = hours.get((zone, start), 0) + sent
         self.assertEqual(found, hours)
         intake = json.loads(self.run_tool("intake", "--db", "t.db", "--month", "2026-10", "--format", "json", now=NOVEMBER).out)
-        self.assertEqual(intake["unpricedMeters"], [])
+        self.assertEqual((intake["unpricedMeters"], intake["unpricedPercentiles"]), ([], []))
+
+    def test_intake_lists_accounts_whose_book_has_no_percentile(self):
+        """From the last hour of November on none has one; account 3's contract does not ask for it."""
+        book = {**BOOK, "book": "without", "effective_from": "2026-11-30T23:00:00Z"}
+        self.run_tool("book", "--db", "t.db", self.write("more.json", json.dumps(book)), now=AUGUST)
+        declared = json.loads(catalog({1}))
+        declared["accounts"].append({"id": 3, "name": "account-3"})
+        self.apply(json.dumps(declared), now=SEPTEMBER)
+        for month, accounts in (("2026-10", []), ("2026-11", [1, 2]), ("2026-12", [1, 2])):
+            told = json.loads(self.run_tool("intake", "--db", "t.db", "--month", month, "--format", "json", now=NOVEMBER).out)
+            self.assertEqual(told["unpricedPercentiles"], accounts, month)
+        rows = self.run_tool("intake", "--db", "t.db", "--month", "2026-11", "--format", "table", now=NOVEMBER).out
+        self.assertIn("no price\t-\tbandwidth at a percentile of account 2\n", rows)
 
     def test_a_month_that_is_not_whole_is_billed_by_its_hours(self):
         path, used = self.log(zones=(101, 102))
