@@ -20,10 +20,9 @@ TB_MUST_USE tb_code tb_store_meter(tb_store *store, const char *id, tb_meter *re
 /* Whether an account may get usage of meters: a catalogue declares it. *ret_resources: of meters, that it has. */
 TB_MUST_USE tb_code tb_store_meter_account(tb_store *store, int64_t account, bool *ret_declared, int64_t *ret_resources,
                                            tb_error *err);
-/* The account of a resource, 0: it was never seen. *ret_segment: the one that named it first. *ret_declared: a
- * catalogue declares that account; may be NULL. */
+/* The account of a resource, 0: it was never seen. *ret_segment: the one that named it first. */
 TB_MUST_USE tb_code tb_store_meter_resource(tb_store *store, const char *noun, const char *resource, int64_t *ret_account,
-                                            int64_t *ret_segment, bool *ret_declared, tb_error *err);
+                                            int64_t *ret_segment, tb_error *err);
 
 /* --- usage --- */
 

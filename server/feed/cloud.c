@@ -154,7 +154,7 @@ static tb_code find_accounts(feed_cloud *c, tb_store *store, const tb_directory 
         const tb_meter_line *line = &c->events[id->index].line;
         const tb_meter *meter = id->known || id->account ? NULL : tb_meter_find(d->meters, d->n_meters, line->meter);
         int64_t segment = 0;
-        if (meter) code = tb_store_meter_resource(store, meter->noun, line->resource, &id->account, &segment, NULL, err);
+        if (meter) code = tb_store_meter_resource(store, meter->noun, line->resource, &id->account, &segment, err);
     }
     return code;
 }

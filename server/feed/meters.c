@@ -176,14 +176,12 @@ static tb_code resolve(taking *t, tb_error *err)
     const tb_meter_resource *resource = tb_meter_resources_find(known, t->key.noun, t->key.resource);
     if (resource) return check_same(t, resource->account);
     int64_t account = 0, segment = 0;
-    bool declared = false;
     pthread_mutex_lock(&run->writing);
-    tb_code code = tb_store_meter_resource(run->store, t->key.noun, t->key.resource, &account, &segment, &declared, err);
+    tb_code code = tb_store_meter_resource(run->store, t->key.noun, t->key.resource, &account, &segment, err);
     pthread_mutex_unlock(&run->writing);
     if (code) return code;
     const bool stored = account && !(run->undo && segment >= run->undone_segment);
     code = stored ? check_same(t, account) : resolve_fresh(t, segment == run->undone_segment ? account : 0, err);
-    if (!code && stored && t->good && !declared && !run->undo) return refuse_account(t);
     if (!stored) account = t->good ? t->key.account : 0;
     if (!code && account) code = tb_meter_resources_add(known, t->key.noun, t->key.resource, account, err);
     return code;
@@ -271,7 +269,7 @@ tb_code feed_metered_unchanged(const feed_run *run, bool *ret_so, tb_error *err)
     const tb_meter_resource *list = tb_meter_resources_list(m->fresh, &n);
     for (size_t i = 0; !code && *ret_so && i < n; i++) {
         int64_t account = 0, segment = 0;
-        code = tb_store_meter_resource(run->store, list[i].noun, list[i].name, &account, &segment, NULL, err);
+        code = tb_store_meter_resource(run->store, list[i].noun, list[i].name, &account, &segment, err);
         *ret_so = account == 0;
     }
     return code;

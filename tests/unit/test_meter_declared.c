@@ -101,20 +101,14 @@ START_TEST(a_resource_has_an_account)
     fixture f;
     tb_error err = {0};
     int64_t account = -1, segment = 0;
-    bool declared = true;
     fixture_init(&f);
     apply(&f, CATALOG(REQUESTS), 0);
-    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &declared, &err));
+    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &err));
     ck_assert_int_eq(account, 0);
     sql(&f, "INSERT INTO meter_resource(noun,name,account,segment)VALUES('script','s',1,5)");
-    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &declared, &err));
+    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &err));
     ck_assert_int_eq(account, 1);
     ck_assert_int_eq(segment, 5);
-    ck_assert(declared);
-    sql(&f, "UPDATE account SET deleted_us=1 WHERE id=1");
-    ok(tb_store_meter_resource(f.store, "script", "s", &account, &segment, &declared, &err));
-    ck_assert_int_eq(account, 1);
-    ck_assert(!declared);
     fixture_release(&f);
 }
 END_TEST

@@ -81,7 +81,7 @@ tb_code tb_store_meter_account(tb_store *store, int64_t account, bool *ret_decla
 }
 
 tb_code tb_store_meter_resource(tb_store *store, const char *noun, const char *resource, int64_t *ret_account,
-                                int64_t *ret_segment, bool *ret_declared, tb_error *err)
+                                int64_t *ret_segment, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -93,7 +93,6 @@ tb_code tb_store_meter_resource(tb_store *store, const char *noun, const char *r
     if (code) return code;
     *ret_account = row ? sqlite3_column_int64(s, 0) : 0;
     *ret_segment = row ? sqlite3_column_int64(s, 1) : 0;
-    if (ret_declared) *ret_declared = row && sqlite3_column_int(s, 2) != 0;
     sqlite3_reset(s);
     return TB_OK;
 }
@@ -157,7 +156,7 @@ static tb_code look_for_others(tb_store *store, const tb_meter_usage *parts, siz
             const tb_meter_key *key = &parts[i].keys[k];
             int64_t account = 0, segment = 0;
             if (recall(store->usage->meters, key)) continue;
-            code = tb_store_meter_resource(store, key->noun, key->resource, &account, &segment, NULL, err);
+            code = tb_store_meter_resource(store, key->noun, key->resource, &account, &segment, err);
             *ret_stale |= !code && account && account != key->account;
         }
     return code;
@@ -168,7 +167,7 @@ static tb_code begin_series(tb_store *store, const tb_meter_key *key, int64_t *r
     int64_t account = 0, segment = 0;
     *ret_series = recall(store->usage->meters, key);
     if (*ret_series) return TB_OK;
-    tb_code code = tb_store_meter_resource(store, key->noun, key->resource, &account, &segment, NULL, err);
+    tb_code code = tb_store_meter_resource(store, key->noun, key->resource, &account, &segment, err);
     if (!code && !account) code = add_resource(store, key, err);
     if (!code && account && account != key->account)
         code = tb_fail(err, TB_E_INTERNAL, "account", "A resource has two accounts in one input.");

@@ -77,8 +77,7 @@
     /* meters */                                                                                   \
     X(METER_ACCOUNT, "SELECT (SELECT deleted_us=9223372036854775807 FROM account WHERE id=?1),"    \
                      "(SELECT count(*) FROM meter_resource WHERE account=?1)")                     \
-    X(METER_RESOURCE, "SELECT account,segment,(SELECT deleted_us=" TB__FOR_EVER " FROM account"    \
-                      " WHERE id=r.account) FROM meter_resource r WHERE noun=?1 AND name=?2")      \
+    X(METER_RESOURCE, "SELECT account,segment FROM meter_resource WHERE noun=?1 AND name=?2")      \
     X(METER_RESOURCE_ADD, "INSERT INTO meter_resource(noun,name,account,segment)VALUES(?1,?2,?3,?4)") \
     X(METER_SERIES, "SELECT id FROM meter_series WHERE account=?1 AND meter=?2 AND resource=?3"     \
                     " AND dimension_1=?4 AND dimension_2=?5")                                      \
@@ -205,7 +204,7 @@
       " OR EXISTS(SELECT 1 FROM meter_series m CROSS JOIN series_placed s ON s.scope=4 AND s.owner=m.id" \
       " WHERE m.account=account.id AND " TB__HAS_MONTH ") OR EXISTS(SELECT 1 FROM meter_series m"  \
       " CROSS JOIN series_new s ON s.scope=4 AND s.owner=m.id WHERE m.account=account.id AND " TB__HAS_MONTH ")" \
-      /* a gauge holds on without a new value, while its account is declared */                                                   \
+      /* a gauge holds on without a new value, while its account is declared */       \
       " OR EXISTS(SELECT 1 FROM meter_series m WHERE m.account=account.id AND (EXISTS(SELECT 1 FROM gauge g" \
       " WHERE g.series=m.id AND g.at_us>=?1 AND g.at_us<?2 AND g.value>0 AND g.gone_version=" TB__FOR_EVER ")" \
       " OR (SELECT g.value FROM gauge g WHERE g.series=m.id AND g.at_us<?1 AND g.gone_version=" TB__FOR_EVER \
