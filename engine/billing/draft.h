@@ -181,6 +181,13 @@ typedef struct tb__span {
 size_t tb__axis_rows(const tb__span *spans, size_t n);
 TB_MUST_USE tb_code tb__axis_rate(tb__draft *d, const tb__span *spans, size_t n);
 
+/* What taxes a line: 0: the account's taxes; 1 to TB_BILL_UNTAXED: a category without tax (sum.c). */
+#define TB__TAX_GROUPS (TB_BILL_UNTAXED + 1)
+size_t tb__tax_group(const char *category);
+/* Adds the rounded lines to the sums of their groups. */
+TB_MUST_USE tb_code tb__sum_groups(const tb_bill *bill, tb_decimal ret[TB__TAX_GROUPS], bool ret_any[TB__TAX_GROUPS],
+                                   tb_error *err);
+
 static inline const tb_book *tb__book(const tb__draft *d, uint32_t part)
 {
     return d->in->parts[part].book;

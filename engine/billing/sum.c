@@ -1,8 +1,9 @@
-/* Totals: sums of rounded lines, a tax per rate on that sum, rounded once, and the residual: the effect
+/* Totals: sums of rounded lines, a tax per rate on the lines that it taxes, rounded once, and the residual: the effect
  * of rounding. */
 #include "billing/draft.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static tb_code sum_lines(const tb_bill *bill, tb_decimal *ret_rounded, tb_sum *ret_exact,
                          tb_error *err)
@@ -79,29 +80,71 @@ tb_code tb_bill_total(tb_bill *bill, tb_error *err)
     return total_with(bill, bill->tax, bill->n_tax, err);
 }
 
-static tb_code tax_all(const tb_bill *bill, const tb_bill_input *input, tb_bill_taxed *tax, tb_error *err)
+static const char *const groups[TB__TAX_GROUPS] = {"", "Z", "E", "AE", "K", "G", "O"};
+
+size_t tb__tax_group(const char *category)
 {
-    tb_decimal subtotal;
-    tb_sum exact;
-    tb_code code = sum_lines(bill, &subtotal, &exact, err);
-    for (size_t i = 0; !code && i < input->n_tax; i++) {
-        tax[i] = (tb_bill_taxed){.rate = input->tax[i],
-                                 .base = subtotal,
+    size_t i = 0;
+    while (i + 1 < TB__TAX_GROUPS && strcmp(groups[i], category) != 0)
+        i++;
+    return i;
+}
+
+tb_code tb__sum_groups(const tb_bill *bill, tb_decimal ret[TB__TAX_GROUPS], bool ret_any[TB__TAX_GROUPS], tb_error *err)
+{
+    for (size_t k = 0; k < TB__TAX_GROUPS; k++) {
+        ret[k] = (tb_decimal){0, bill->minor_digits};
+        ret_any[k] = false;
+    }
+    for (size_t i = 0; i < bill->n_lines; i++) {
+        const size_t k = tb__tax_group(bill->lines[i].tax_category);
+        tb_code code = tb_decimal_add(ret[k], bill->lines[i].amount, &ret[k], err);
+        if (code) return tb__name_line(&bill->lines[i], code, err);
+        ret_any[k] = true;
+    }
+    return TB_OK;
+}
+
+/* A row on charges of a category. It has the name of the account's tax, and its reason if that is of the same category. */
+static tb_bill_taxed untaxed_row(const tb_bill_input *input, const char *category, tb_decimal base)
+{
+    tb_bill_taxed row = {.base = base, .amount = {0, base.scale}, .charges = true};
+    const bool declared = input->n_tax == 1 && strcmp(input->tax[0].category, category) == 0;
+    snprintf(row.rate.name, sizeof row.rate.name, "%s", input->n_tax ? input->tax[0].name : "VAT");
+    snprintf(row.rate.category, sizeof row.rate.category, "%s", category);
+    row.reason = declared ? input->tax_reason : NULL;
+    row.reason_code = declared ? input->tax_reason_code : NULL;
+    return row;
+}
+
+static tb_code tax_all(const tb_bill *bill, const tb_bill_input *input, tb_bill_taxed *tax, size_t *ret_n, tb_error *err)
+{
+    tb_decimal sum[TB__TAX_GROUPS];
+    bool any[TB__TAX_GROUPS];
+    size_t n = 0;
+    tb_code code = tb__sum_groups(bill, sum, any, err);
+    for (size_t i = 0; !code && i < input->n_tax && (any[0] || bill->n_lines == 0); i++, n++) {
+        tax[n] = (tb_bill_taxed){.rate = input->tax[i],
+                                 .base = sum[0],
                                  .reason = input->tax_reason,
                                  .reason_code = input->tax_reason_code};
-        code = tb_bill_tax_on(bill, &input->tax[i], subtotal, &tax[i].amount, err);
+        code = tb_bill_tax_on(bill, &input->tax[i], sum[0], &tax[n].amount, err);
     }
+    for (size_t k = 1; !code && k < TB__TAX_GROUPS; k++)
+        if (any[k]) tax[n++] = untaxed_row(input, groups[k], sum[k]);
+    *ret_n = n;
     return code;
 }
 
 tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err)
 {
-    tb_bill_taxed tax[TB_BILL_TAXES_MAX];
-    tb_code code = tax_all(bill, input, tax, err);
-    if (!code) code = total_with(bill, tax, input->n_tax, err);
+    tb_bill_taxed tax[TB_BILL_TAXES_MAX + TB_BILL_UNTAXED];
+    size_t n;
+    tb_code code = tax_all(bill, input, tax, &n, err);
+    if (!code) code = total_with(bill, tax, n, err);
     if (code) return code;
-    for (size_t i = 0; i < input->n_tax; i++)
+    for (size_t i = 0; i < n; i++)
         bill->tax[i] = tax[i];
-    bill->n_tax = input->n_tax;
+    bill->n_tax = n;
     return TB_OK;
 }

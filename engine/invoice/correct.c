@@ -385,7 +385,7 @@ static void append(tb_corrected *out, const tb_corrections *list)
 
 static tb_code take_join(tb_corrected *out, memory *mem, const tb_corrections *lists, size_t n_lists, tb_error *err)
 {
-    size_t n = out->bill.n_lines, n_tax = TB_BILL_TAXES_MAX;
+    size_t n = out->bill.n_lines, n_tax = TB_BILL_TAXES_MAX + TB_BILL_UNTAXED;
     for (size_t i = 0; i < n_lists; i++) {
         n += lists[i].n;
         n_tax += tb__late_taxes_most(&lists[i]);

@@ -188,6 +188,7 @@ static void put_line(tb_buf *out, const tb_bill_line *line, const tb_correction 
     text(out, "resource", line->resource);
     if (origin == TB_LINE_FEE) put_service(out, item);
     put_shares(out, line, digits);
+    text_if(out, "tax_category", line->tax_category);
     put_tiers(out, line);
     text_if(out, "unece", item->unece);
     text(out, "unit", item->unit[0] ? item->unit : tb_line_kind_unit(origin));
@@ -257,6 +258,7 @@ static void put_tax(tb_buf *out, const tb_statement *s)
         money(out, "base", tax->base, bill->minor_digits);
         if (tax->late) money(out, "billed", tax->billed, bill->minor_digits);
         if (s->version > 1) text(out, "category", tb_tax_category(&tax->rate));
+        if (tax->charges) tb_buf_str(out, ",\"charges\":true");
         if (tax->late) put_tax_month(out, tax->month);
         text(out, "name", tax->rate.name);
         decimal(out, "percent", tax->rate.percent);

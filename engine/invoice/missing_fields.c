@@ -303,7 +303,7 @@ static bool unknown_means(const tb_statement *s)
 /* Rows on the lines of one month are adjacent. */
 static bool same_lines(const tb_bill_taxed *a, const tb_bill_taxed *b)
 {
-    return a->late == b->late && (!a->late || a->month == b->month);
+    return !a->charges && !b->charges && a->late == b->late && (!a->late || a->month == b->month);
 }
 
 /* Whether the row is on only some of its month's corrections: a part was billed without tax. */

@@ -329,7 +329,7 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
 {
     only(r, at,
          "amount ?corrects ?description evidence exact ?fee kind ?ledger_code line ?meter ?per ?per_unit ?period "
-         "quantity region resource ?service ?shares tiers ?unece unit");
+         "quantity region resource ?service ?shares ?tax_category tiers ?unece unit");
     if (r->code) return;
     line->period_month = month;
     line->number = (uint32_t)read_number(r, at, "line");
@@ -346,6 +346,9 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
     const tb_line_kind origin = line->kind == TB_LINE_CORRECTION ? c->kind : line->kind;
     if (origin != TB_LINE_METER && origin != TB_LINE_METER_MINIMUM) line->id = id_of(r, at, line->resource);
     read_item(r, at, origin, line);
+    if (!find_member(r, at, "tax_category")) return;
+    read_text(r, at, "tax_category", line->tax_category, sizeof line->tax_category);
+    if (line->kind != TB_LINE_CHARGE) bad(r, at, "a one-off charge alone has a tax category of its own.");
 }
 
 static void read_lines(reader *r, tb_statement *s, tb_bill *bill)
@@ -415,7 +418,7 @@ static void read_tax(reader *r, tb_statement *s, tb_bill *bill)
     bill->tax = take(r, bill->n_tax, sizeof *bill->tax);
     for (size_t i = 0; !r->code && i < bill->n_tax; i++, at = r->doc.nodes[at].next) {
         tb_bill_taxed *tax = &bill->tax[i];
-        only(r, at, s->version > 1 ? "amount base ?billed category ?month name percent reason reason_code"
+        only(r, at, s->version > 1 ? "amount base ?billed category ?charges ?month name percent reason reason_code"
                                    : "amount base name percent");
         tax->amount = read_decimal(r, at, "amount");
         tax->base = read_decimal(r, at, "base");
@@ -425,6 +428,7 @@ static void read_tax(reader *r, tb_statement *s, tb_bill *bill)
         read_category(r, at, &tax->rate);
         read_reasons(r, at, tax);
         read_late(r, at, tax);
+        tax->charges = find_member(r, at, "charges") != 0;
     }
 }
 

@@ -106,10 +106,13 @@ bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b)
 const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line)
 {
     const tb_bill *bill = statement->bill;
+    const char *category = line < bill->n_lines ? bill->lines[line].tax_category : "";
     const bool late = line < bill->n_lines && bill->lines[line].kind == TB_LINE_CORRECTION;
+    for (size_t i = 0; *category && i < bill->n_tax; i++)
+        if (bill->tax[i].charges && strcmp(tb_tax_category(&bill->tax[i].rate), category) == 0) return &bill->tax[i];
     for (size_t i = 0; i < bill->n_tax; i++)
         if (bill->tax[i].late && late && bill->tax[i].month == bill->lines[line].period_month) return &bill->tax[i];
-    if (bill->n_tax == 0 || bill->tax[0].late) return NULL;
+    if (bill->n_tax == 0 || bill->tax[0].late || bill->tax[0].charges) return NULL;
     return !late || tb_decimal_compare(bill->tax[0].base, bill->subtotal) == 0 ? &bill->tax[0] : NULL;
 }
 

@@ -181,6 +181,7 @@ typedef struct tb_bill_tax {
     tb_decimal percent;
 } tb_bill_tax;
 #define TB_BILL_TAXES_MAX 8
+#define TB_BILL_UNTAXED   6 /* categories without tax: Z, E, AE, K, G, O */
 #define TB_TAX_REASON_ROOM 256 /* bytes of a reason why no tax is charged, terminated */
 #define TB_TAX_CODE_ROOM   32  /* of its code */
 
@@ -328,6 +329,7 @@ typedef struct tb_bill_line {
     tb_evidence evidence;
     int64_t period_month; /* the month it is for; corrections: the earlier one */
     const char *description; /* a one-off charge's own words, and a cap's with the moment of its alert; else NULL */
+    char tax_category[3];    /* of a one-off charge without tax; "": the line has the account's taxes */
 } tb_bill_line;
 
 /* Sorted by (resource's kind, id, what, unit, reason), one entry of each. */
@@ -351,6 +353,7 @@ typedef struct tb_bill_taxed {
     tb_decimal billed;  /* late only */
     /* The reason why it charges none, in words and as a code of VATEX; NULL: not given. From the input. */
     const char *reason, *reason_code;
+    bool charges; /* on the one-off charges of this category, which the account's taxes leave out */
 } tb_bill_taxed;
 
 typedef struct tb_bill {
@@ -362,7 +365,9 @@ typedef struct tb_bill {
     tb_sum exact;               /* of exact amounts, which may have very different scales */
     tb_decimal residual;        /* subtotal - exact */
     tb_decimal counted, commit; /* in the commit of a later month: the lines up to the commit, and the commit line alone */
-    tb_bill_taxed *tax; /* the bill's own, then those of late months, in the order of their corrections */
+    /* The account's, those on charges of a category of their own, then those of late months, in the order of their
+     * corrections. */
+    tb_bill_taxed *tax;
     size_t n_tax;
     int minor_digits;
     tb_rounding rounding; /* of lines and tax */
@@ -379,8 +384,9 @@ TB_MUST_USE tb_code tb_bill_rate(const tb_bill_input *input, const tb_alloc *all
                                  tb_bill *ret_bill, tb_error *err);
 void tb_bill_release(tb_bill *bill);
 
-/* Recomputes subtotal, tax, totals and residual from bill->lines. Tax rates are the input's; bill->tax has room for
- * input->n_tax. */
+/* Recomputes subtotal, tax, totals and residual from bill->lines. Tax rates are the input's, on all lines
+ * without a category of their own; where there are only others, the account's taxes have no rows. bill->tax has room for
+ * input->n_tax, and for a row of each category of charges. */
 TB_MUST_USE tb_code tb_bill_sum(tb_bill *bill, const tb_bill_input *input, tb_error *err);
 /* base x percent / 100, rounded once as the bill is. OVERFLOW names the tax. */
 TB_MUST_USE tb_code tb_bill_tax_on(const tb_bill *bill, const tb_bill_tax *rate, tb_decimal base, tb_decimal *ret_amount,
@@ -397,10 +403,11 @@ typedef struct tb_bill_charge {
     const char *description;
     tb_decimal whole; /* as agreed, with the currency's digits */
     tb_decimal due;   /* the part that no document has billed yet, of the same sign */
+    char tax_category[3]; /* of tb_bill_line */
 } tb_bill_charge;
 
-/* Appends a line for each charge, ascending by id, and recomputes taxes and totals. Negative charges reduce what the bill
- * comes to, never below zero. What it cannot bear stays due; a charge of which it bears nothing has no line. A line has one
+/* Appends a line for each charge, ascending by id, and recomputes taxes and totals. Negative charges reduce the sum of
+ * the lines of their tax category, never below zero. What it cannot bear stays due; a charge of which it bears nothing has no line. A line has one
  * tier: 1 unit at the amount that is billed, its list price the whole charge. */
 TB_MUST_USE tb_code tb_bill_add_charges(tb_bill *bill, const tb_bill_input *input, const tb_bill_charge *charges, size_t n,
                                         tb_error *err);

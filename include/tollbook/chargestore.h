@@ -19,12 +19,13 @@ typedef struct tb_one_off {
     char currency[4];
     char description[TB_CHARGE_DESCRIPTION_MAX + 1];
     char reference[TB_CHARGE_REFERENCE_MAX + 1]; /* "": none; else it names the charge within its account */
+    char tax_category[3]; /* Z, E, AE, K, G or O: charged without tax; "": the account's taxes */
     int64_t added_us;
     char invoice[24]; /* the newest valid one that billed a part of it; "": none */
 } tb_one_off;
 
 /* Adds a charge in the caller's transaction; sets id, currency, due. In: account, month, amount, description, reference,
- * added_us. Where the account has one of this reference, sets *ret_known and *charge to it, and changes nothing.
+ * tax_category, added_us. Where the account has one of this reference, sets *ret_known and *charge to it, and changes nothing.
  * TB_E_VALIDATION: another charge has the reference; an amount of zero, too large, or finer than the currency's smallest
  * unit; the month's invoice is final; TB_CHARGES_DUE_MAX. TB_E_NOT_FOUND: no such account. TB_E_CLOSED: the month lies
  * before the ledger's begin. */

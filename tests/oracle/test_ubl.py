@@ -61,8 +61,9 @@ def quantities(canonical, document):
             line.number(document.quantity) * sign * (month if unit == "MON" else places.get(unit, 1)))
     for line in canonical["lines"]:
         metered = line["kind"] in ("meter", "percentile")  # in units of the price, rounded
+        credit = line["kind"] == "charge" and Decimal(line["amount"]) < 0  # minus one at a price above zero
         if not metered and line["kind"] not in (*LUMPS, "correction") and \
-                sum(found[line["line"]]) != Decimal(line["quantity"]):
+                sum(found[line["line"]]) != Decimal(line["quantity"]) * (-1 if credit else 1):
             wrong.append(f"line {line['line']}: {found[line['line']]} for {line['quantity']}")
     return wrong
 

@@ -184,13 +184,25 @@ class Document:
         line["period"] = period(month)
         return line
 
+    def charge(self, number, amount, category=None):
+        own = {"tax_category": category} if category else {}
+        return self.line("charge", f"charge:{number}", 1, [(0, 1, amount, amount, amount)], description=f"Agreed on, {number}",
+                         **own)
+
     # --- the whole ---
 
     def base(self, month):
         """What the month's corrections come to; None: the lines that no month of `late` has."""
         late = {period(m)["start"]: m for m in self.late}
-        return sum((Decimal(n["amount"]) for n in self.lines if late.get(n.get("period", {}).get("start")) == month),
-                   Decimal(0))
+        return sum((Decimal(n["amount"]) for n in self.lines
+                    if "tax_category" not in n and late.get(n.get("period", {}).get("start")) == month), Decimal(0))
+
+    def charge_rows(self, text):
+        for category in ("Z", "E", "AE", "K", "G", "O"):
+            amounts = [Decimal(n["amount"]) for n in self.lines if n.get("tax_category") == category]
+            if amounts:
+                rest = next((tax[3:] for tax in [self.tax] if tax and tax[2:3] == (category,)), ())
+                yield {**self.tax_row(("VAT", "0", category, *rest), sum(amounts), text), "charges": True}
 
     def tax_row(self, tax, base, text):
         name, percent, *rest = tax
@@ -205,6 +217,9 @@ class Document:
         text = lambda value: f"{value:.{self.digits}f}"
         rows = [self.tax_row(tax, self.base(None), text) for tax in (
             self.tax if isinstance(self.tax, list) else [self.tax] if self.tax else [])]
+        if self.lines and all("tax_category" in n for n in self.lines):
+            rows = []
+        rows += self.charge_rows(text)
         for month, (tax, billed, more) in self.late.items():
             row = self.tax_row(tax, self.base(month), text)
             row.update(amount=text(Decimal(row["amount"]) + Decimal(more)), billed=text(Decimal(billed)),
@@ -458,6 +473,15 @@ KINDS = {
     "meters": meters,
     "meters-yen": lambda: meters(currency="JPY"),
     "meters-discounted": lambda: _with(meters(), lambda d: d.discount("5")),
+    "charges": lambda: _with(everything(), lambda d: d.charge(1, "120"), lambda d: d.charge(2, "-0.50")),
+    "charges-of-other-categories": lambda: _with(
+        corrections(late={AUGUST: (("VAT", "19"), "3.04", "0.01"), SEPTEMBER: (("VAT", "16"), "3.04", "0.01")}),
+        lambda d: d.charge(1, "120", "Z"), lambda d: d.charge(2, "40", "AE"), lambda d: d.charge(3, "-20.25", "AE"),
+        lambda d: d.charge(4, "3", "G"), lambda d: d.charge(5, "1", "K"), lambda d: d.charge(6, "2")),
+    "charges-of-another-category-alone": lambda: _with(Document(), lambda d: d.charge(1, "120", "AE")),
+    "charges-of-the-account's-category": lambda: _with(
+        everything(tax=("VAT", "0", "E", "Exempt under article 132", None)), lambda d: d.charge(1, "120", "E")),
+    "charges-O-alone": lambda: _with(Document(), lambda d: d.charge(1, "120", "O")),
     "everything": everything,
     "paid": lambda: everything(paid="10.00"),
     "paid-whole": lambda: plain_document(paid="0.21"),
@@ -544,6 +568,8 @@ REFUSED = {
     "draft": (lambda: everything(state="draft", number=None, ledger=None, previous=None, issued=None,
                                  due=None), "state"),
     "exempt-without-reason": (lambda: everything(tax=("VAT", "0", "E")), "accounts[].tax.reason"),
+    "exempt-charge-without-reason": (lambda: _with(everything(), lambda d: d.charge(1, "9", "E")), "accounts[].tax.reason"),
+    "untouched-charge-beside-others": (lambda: _with(everything(), lambda d: d.charge(1, "9", "O")), "accounts[].tax.category"),
     "no-seller": (lambda: everything(seller=None, buyer=None), "seller.name"),
 }
 
@@ -574,6 +600,11 @@ def random_document(random):
         d.commit(random.choice(["0.01", "1000", "123456789.005"]))
     if random.randrange(3) == 0:
         d.minimum(rounded(Decimal(random.randrange(0, 100000)) / 100, d.digits))
+    for number in range(random.choice((0, 0, 1, 3))):
+        untaxed = ["O"] if tax[2:] == ("O",) else ["Z", "AE", "K", "G"]
+        if any(n["kind"] == "correction" for n in d.lines):  # here taxed with the rest, as before 1.1
+            untaxed = []
+        d.charge(number + 1, rounded(Decimal(random.randrange(1, 10**6)) / 100, d.digits), random.choice([None, *untaxed]))
     return d.made()
 
 

@@ -193,11 +193,10 @@ static tb_code add_taxes(const tb_month_bill *month, tb_billing *b, tb_error *er
 {
     const tb_bill *bill = &month->bill;
     tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < bill->n_tax; i++) {
+    for (size_t i = 0; !code && i < bill->n_tax; i++)
         code = tb_sum_add(&b->charges[TB_METER_CHARGE_TAXES], bill->tax[i].amount, err);
-        if (!code)
-            code = tb_decimal_add(b->tax_percent, bill->tax[i].rate.percent, &b->tax_percent, err);
-    }
+    for (size_t i = 0; !code && i < month->source.input.n_tax; i++) /* also where only charges without tax are billed */
+        code = tb_decimal_add(b->tax_percent, month->source.input.tax[i].percent, &b->tax_percent, err);
     b->next_tax_percent = b->tax_percent;
     return code;
 }

@@ -19,7 +19,7 @@ static void put_charge(tb_reply *reply, const tb_one_off *c, bool first)
     tb__put_cell(&reply->out, c->description, strlen(c->description));
     tb_buf_str(&reply->out, "\t");
     tb__put_cell(&reply->out, c->reference, strlen(c->reference));
-    tb_buf_str(&reply->out, "\n");
+    tb_buf_fmt(&reply->out, "\t%s\n", c->tax_category);
     tb_buf_fmt(&reply->json, "%s{\"id\":%" PRId64 ",\"account\":%" PRId64 ",\"month\":\"%s\",\"amount\":\"%s\",\"due\":\"%s\""
                ",\"currency\":\"%s\",\"invoice\":", first ? "" : ",", c->id, c->account, month, amount, due, c->currency);
     if (c->invoice[0]) tb_buf_fmt(&reply->json, "\"%s\"", c->invoice);
@@ -28,7 +28,8 @@ static void put_charge(tb_reply *reply, const tb_one_off *c, bool first)
     tb_json_string(&reply->json, c->description, strlen(c->description));
     tb_buf_str(&reply->json, ",\"reference\":");
     tb_json_string(&reply->json, c->reference, strlen(c->reference));
-    tb_buf_str(&reply->json, "}");
+    tb_buf_fmt(&reply->json, ",\"tax_category\":%s%s%s}", c->tax_category[0] ? "\"" : "",
+               c->tax_category[0] ? c->tax_category : "null", c->tax_category[0] ? "\"" : "");
 }
 
 static tb_code list_charges(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -39,7 +40,7 @@ static tb_code list_charges(tb_ops *ops, const tb_args *args, tb_reply *reply, t
     tb_code code = account ? tb_store_need_account(ops->store, account, err) : TB_OK;
     if (!code) code = tb_store_charges(ops->store, account, &charges, &n, err);
     if (code) return code;
-    tb_buf_str(&reply->out, "id\taccount\tmonth\tamount\tdue\tcurrency\tinvoice\tdescription\treference\n");
+    tb_buf_str(&reply->out, "id\taccount\tmonth\tamount\tdue\tcurrency\tinvoice\tdescription\treference\ttax_category\n");
     tb_buf_str(&reply->json, "{\"charges\":[");
     for (size_t i = 0; i < n; i++)
         put_charge(reply, &charges[i], i == 0);
@@ -59,6 +60,8 @@ static tb_code add_charge(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_
     tb_error why;
     tb_arg_copy(args, "description", charge.description, sizeof charge.description);
     tb_arg_copy(args, "reference", charge.reference, sizeof charge.reference);
+    tb_arg_copy(args, "tax-category", charge.tax_category, sizeof charge.tax_category);
+    if (strcmp(charge.tax_category, "S") == 0) charge.tax_category[0] = 0;
     if (tb_decimal_parse(amount.data, amount.len, TB_PRICE_SCALE_MAX, &charge.amount, &why))
         return tb__refuse_decimal("amount", amount.data, amount.len, &why, err);
     tb_code code = tb_store_charge_add(ops->store, &charge, &known, err);
@@ -90,6 +93,8 @@ static const tb_param add_params[] = {
      .help = "the month of the document that bills it; default: the running month"},
     {.name = "reference", .value = "TEXT", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_CHARGE_REFERENCE_MAX,
      .help = "identifies the charge: the same again changes nothing"},
+    {.name = "tax-category", .value = "S|Z|E|AE|K|G|O", .kind = TB_PARAM_CHOICE,
+     .help = "of UNCL 5305: all but S are without tax; default: S, the account's taxes"},
 };
 static const tb_param drop_params[] = {
     {.name = "id", .value = "ID", .kind = TB_PARAM_NUMBER, .operand = true, .required = true, .min = 1, .max = INT64_MAX,
@@ -105,7 +110,7 @@ static const tb_operation rows[] = {
      .read = list_charges},
     {.name = "charge add",
      .summary = "Add a one-off charge, or a credit, to a month's document",
-     .details = "It prints the charge's id. The charge is a line of the month's invoice, with the account's tax; prices,\n"
+     .details = "It prints the charge's id. The charge is a line of the month's invoice, with the account's taxes or none; prices,\n"
                 "discounts, commits and minimums leave it alone. Credits reduce an invoice to zero at most; the rest waits\n"
                 "for the next one.",
      .access = TB_ACCESS_MONEY,

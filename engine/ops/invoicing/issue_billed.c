@@ -57,6 +57,7 @@ typedef struct view {
 
 static bool is_of_month(const view *v, size_t line)
 {
+    if (v->s->bill->lines[line].tax_category[0]) return false; /* a charge beside the account's taxes */
     if (v->s->bill->lines[line].kind != TB_LINE_CORRECTION) return v->own;
     return v->s->bill->lines[line].period_month == v->late->month &&
            strcmp(v->s->corrections[line].invoice, v->late->invoice) == 0;
@@ -90,6 +91,7 @@ static bool is_whole(const view *v)
 
 static bool is_row(const view *v, const tb_bill_taxed *row)
 {
+    if (row->charges) return false;
     if (row->late) return !v->own && row->month == v->late->month;
     return v->own || is_whole(v);
 }

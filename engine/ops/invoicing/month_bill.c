@@ -54,7 +54,8 @@ tb_code tb_month_bill_charge(tb_month_bill *month, const tb_one_off *list, size_
     tb_bill_charge *charges = calloc(n, sizeof *charges);
     if (!charges) return tb_no_memory(err);
     for (size_t i = 0; !code && i < n; i++) {
-        charges[i] = (tb_bill_charge){list[i].id, list[i].description, list[i].amount, list[i].due};
+        charges[i] = (tb_bill_charge){list[i].id, list[i].description, list[i].amount, list[i].due, ""};
+        memcpy(charges[i].tax_category, list[i].tax_category, sizeof charges[i].tax_category);
         if (strcmp(list[i].currency, input->currency) != 0)
             code = tb_fail(err, TB_E_DECLARED, "currency", "Charge %" PRId64 " is in %s, and the account pays in %s: drop it.",
                            list[i].id, list[i].currency, input->currency);

@@ -786,6 +786,13 @@ static const char v27[] =
 #define CHARGE_BILLED(charge)                                                                      \
     "coalesce((SELECT sum(b.amount) FROM charge_billed b JOIN invoice i ON i.id=b.invoice WHERE b.charge=" charge \
     " AND i.state='final'),0)"
+#define CHARGE_NO_UPDATE(columns, more)                                                            \
+    "CREATE TRIGGER charge_no_update BEFORE UPDATE OF " columns " ON charge WHEN NOT("             \
+    "NEW.id=OLD.id AND NEW.account=OLD.account AND NEW.month=OLD.month AND NEW.amount=OLD.amount"  \
+    " AND NEW.currency=OLD.currency AND NEW.description=OLD.description AND NEW.reference=OLD.reference" \
+    " AND NEW.version=OLD.version AND NEW.added_us=OLD.added_us AND OLD.dropped_version=9223372036854775807" \
+    more " AND " CHARGE_BILLED("OLD.id") "=0) BEGIN"                                               \
+    " SELECT raise(ABORT,'a charge does not change'); END;"
 static const char v28[] =
     "CREATE TABLE charge(id INTEGER PRIMARY KEY CHECK(id>0), account INTEGER NOT NULL REFERENCES account(id),"
     " month INTEGER NOT NULL, amount INTEGER NOT NULL CHECK(amount<>0),"
@@ -799,8 +806,10 @@ static const char v28[] =
     " invoice INTEGER NOT NULL REFERENCES invoice(id), amount INTEGER NOT NULL CHECK(amount<>0),"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(charge,invoice)) STRICT, WITHOUT ROWID;"
     "CREATE INDEX charge_billed_by_invoice ON charge_billed(invoice);"
-    TB__SEAL_ROWS(charge) TB__SEAL_ROWS(charge_billed)
-    TB__SEAL_KEPT(charge, "id=NEW.id")
+    TB__SEAL_ROWS_OF(charge, charge_v28) TB__SEAL_ROWS(charge_billed)
+    TB__SEAL_ADDED_OF(charge, charge_v28, "id=NEW.id")
+    TB__SEAL_CHANGED_OF(charge, charge_v28, "id=NEW.id")
+    TB__SEAL_GONE_OF(charge, charge_v28)
     TB__SEAL_ADDED(charge_billed, "charge=NEW.charge AND invoice=NEW.invoice")
     TB__APPEND_ONLY(charge_billed, "what an invoice billed of a charge does not change")
     "CREATE TRIGGER charge_billed_no_delete BEFORE DELETE ON charge_billed BEGIN"
@@ -810,12 +819,7 @@ static const char v28[] =
     " AND c.dropped_version=9223372036854775807 AND (c.amount>0)=(NEW.amount>0)"
     " AND abs(" CHARGE_BILLED("c.id") "+NEW.amount)<=abs(c.amount)) BEGIN"
     " SELECT raise(ABORT,'a charge is billed once'); END;"
-    "CREATE TRIGGER charge_no_update BEFORE UPDATE OF " TB__C_charge("") " ON charge WHEN NOT("
-    "NEW.id=OLD.id AND NEW.account=OLD.account AND NEW.month=OLD.month AND NEW.amount=OLD.amount"
-    " AND NEW.currency=OLD.currency AND NEW.description=OLD.description AND NEW.reference=OLD.reference"
-    " AND NEW.version=OLD.version AND NEW.added_us=OLD.added_us AND OLD.dropped_version=9223372036854775807"
-    " AND " CHARGE_BILLED("OLD.id") "=0) BEGIN"
-    " SELECT raise(ABORT,'a charge does not change'); END;"
+    CHARGE_NO_UPDATE(TB__C_charge_v28(""), "")
     "CREATE TRIGGER charge_no_delete BEFORE DELETE ON charge BEGIN"
     " SELECT raise(ABORT,'a charge does not change'); END;";
 
@@ -828,7 +832,8 @@ static const char v28[] =
  * resource, whatever meters count for it, and the segment that named it first. meter_series: the owners of scope 4 of the table series; dimension_1 and 2 are in
  * the meter's order, '' where it has none. gauge: a value of a gauge from a moment on; segment: the input that brought it, the
  * latest holds; version: the data version that added it; gone_version: that withdrew it. The tables of series and of late
- * usage are made again, because their checks name the scopes. event_id_...: see logs/event_ids.c. */
+ * usage are made again, because their checks name the scopes. event_id_...: see logs/event_ids.c. charge.tax_category: '' has
+ * the account's taxes. */
 #define EVENT_IDS                                                                                  \
     "CREATE TABLE event_id_run(id INTEGER PRIMARY KEY CHECK(id>0), month INTEGER NOT NULL,"        \
     " level INTEGER NOT NULL, ids INTEGER NOT NULL CHECK(ids>0), bits INTEGER NOT NULL CHECK(bits BETWEEN 0 AND 14)," \
@@ -891,7 +896,17 @@ static const char v29[] =
     " SELECT raise(ABORT,'late usage is append-only'); END;"
 
     "CREATE INDEX account_with_cap ON account(id) WHERE " TB__CAP_DECLARED ";"
-    "CREATE INDEX alert_of_cap ON alert(account,month) WHERE kind='cap';";
+    "CREATE INDEX alert_of_cap ON alert(account,month) WHERE kind='cap';"
+
+    "ALTER TABLE charge ADD COLUMN tax_category TEXT NOT NULL DEFAULT ''"
+    " CHECK(tax_category IN('','Z','E','AE','K','G','O'));"
+    "DROP TRIGGER charge_sealed; DROP TRIGGER charge_resealed; DROP TRIGGER charge_unsealed;"
+    "DROP TRIGGER charge_no_update;"
+    "UPDATE head SET seals=(seals-(SELECT " TB__SEAL_SUM " FROM charge))&" TB__SEAL_MASK " WHERE name='charge';"
+    "UPDATE charge SET seal=" TB__SEAL(charge, "") " WHERE seal=" TB__SEAL_OF(charge, charge_v28, "") ";"
+    "UPDATE head SET seals=(seals+(SELECT " TB__SEAL_SUM " FROM charge))&" TB__SEAL_MASK " WHERE name='charge';"
+    TB__SEAL_KEPT(charge, "id=NEW.id")
+    CHARGE_NO_UPDATE(TB__C_charge(""), " AND NEW.tax_category=OLD.tax_category");
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29};
@@ -899,4 +914,4 @@ const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "87bb596bbe448f076c49f444b9349e9177466d640630a24ee9a85d1e8ad6de0f";
+    "f6280a8eec563b75c5c0f30046d11ccfb8f5051d9fefae93d02e561bcd517a87";

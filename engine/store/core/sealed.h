@@ -92,9 +92,10 @@
     r "id," r "account," r "alert," r "kind," r "month," r "threshold," r "seen," r "raised_us,"   \
     r "cleared_us," r "raised," r "cleared," r "data"
 #define TB__C_own_alert(r)  r "account," r "id," r "document"
-#define TB__C_charge(r)                                                                            \
+#define TB__C_charge_v28(r)                                                                        \
     r "id," r "account," r "month," r "amount," r "currency," r "description," r "reference,"      \
     r "version," r "added_us," r "dropped_version"
+#define TB__C_charge(r) TB__C_charge_v28(r) "," r "tax_category"
 #define TB__C_charge_billed(r) r "charge," r "invoice," r "amount"
 #define TB__C_meter(r) r "id," r "name," r "document," r "declared_us," r "deleted_us"
 #define TB__C_meter_resource(r) r "noun," r "name," r "account," r "segment"
@@ -187,9 +188,10 @@
     " UPDATE " #table " SET seal=" TB__SEAL_OF(table, columns, "") " WHERE " key ";"               \
     " UPDATE head SET seals=(((seals-" TB__SEAL_OF(table, columns, "OLD.") ")&" TB__SEAL_MASK ")+" \
     "(SELECT seal FROM " #table " WHERE " key "))&" TB__SEAL_MASK " WHERE name='" #table "'; END;"
-#define TB__SEAL_GONE(table)                                                                       \
+#define TB__SEAL_GONE(table) TB__SEAL_GONE_OF(table, table)
+#define TB__SEAL_GONE_OF(table, columns)                                                           \
     "CREATE TRIGGER " #table "_unsealed AFTER DELETE ON " #table " BEGIN"                          \
-    " UPDATE head SET n=n-1,seals=(seals-" TB__SEAL(table, "OLD.") ")&" TB__SEAL_MASK              \
+    " UPDATE head SET n=n-1,seals=(seals-" TB__SEAL_OF(table, columns, "OLD.") ")&" TB__SEAL_MASK  \
     " WHERE name='" #table "'; END;"
 #define TB__SEAL_KEPT(table, key)                                                                  \
     TB__SEAL_ADDED(table, key) TB__SEAL_CHANGED(table, key) TB__SEAL_GONE(table)

@@ -22,6 +22,7 @@ static tb_code charge_from(sqlite3_stmt *s, void *item, tb_error *err)
     if (!code) code = tb__copy_text(s, 6, c->description, sizeof c->description, err);
     if (!code) code = tb__copy_text(s, 7, c->reference, sizeof c->reference, err);
     if (!code) code = tb__copy_text(s, 9, c->invoice, sizeof c->invoice, err);
+    if (!code) code = tb__copy_text(s, 10, c->tax_category, sizeof c->tax_category, err);
     const int digits = tb_currency_minor_digits(c->currency);
     c->amount = (tb_decimal){sqlite3_column_int64(s, 3), digits};
     c->due = (tb_decimal){sqlite3_column_int64(s, 4), digits};
@@ -136,13 +137,14 @@ static tb_code insert_charge(tb_store *store, const tb_one_off *charge, tb_error
     sqlite3_bind_text(s, 6, charge->description, -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 7, charge->reference, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 8, charge->added_us);
+    sqlite3_bind_text(s, 9, charge->tax_category, -1, SQLITE_STATIC);
     return tb__run(store, s, err);
 }
 
 static bool same_charge(const tb_one_off *a, const tb_one_off *b)
 {
     return a->month == b->month && tb_decimal_compare(a->amount, b->amount) == 0 &&
-           strcmp(a->description, b->description) == 0;
+           strcmp(a->description, b->description) == 0 && strcmp(a->tax_category, b->tax_category) == 0;
 }
 
 tb_code tb_store_charge_add(tb_store *store, tb_one_off *charge, bool *ret_known, tb_error *err)
@@ -153,7 +155,7 @@ tb_code tb_store_charge_add(tb_store *store, tb_one_off *charge, bool *ret_known
     if (!code && charge->reference[0]) code = find_named(store, charge, &known, ret_known, err);
     if (code) return code;
     if (*ret_known && !same_charge(&known, charge))
-        return tb_fail(err, TB_E_VALIDATION, "reference", "Charge %" PRId64 " has this reference, and differs in month, amount or description.",
+        return tb_fail(err, TB_E_VALIDATION, "reference", "Charge %" PRId64 " has this reference, and differs in month, amount, description or tax category.",
                        known.id);
     if (*ret_known) {
         *charge = known;

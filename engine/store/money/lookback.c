@@ -37,7 +37,7 @@ static const char then[] =
     VERSION ";"
     "CREATE TEMP VIEW late AS SELECT " TB__C_late("") " FROM main.late WHERE version<=" VERSION ";"
     "CREATE TEMP VIEW charge AS SELECT id,account,month,amount,currency,description,reference,version,added_us,"
-    "iif(dropped_version>" VERSION "," TB__FOR_EVER ",dropped_version)AS dropped_version FROM main.charge"
+    "iif(dropped_version>" VERSION "," TB__FOR_EVER ",dropped_version)AS dropped_version,tax_category FROM main.charge"
     " WHERE version<=" VERSION ";"
     "CREATE TEMP VIEW book AS SELECT " TB__C_book("") " FROM main.book WHERE version<=" VERSION ";"
     "CREATE TEMP VIEW declaration AS SELECT kind,id,from_us," THEN("to_us") ",document,version,"

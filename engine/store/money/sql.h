@@ -148,6 +148,7 @@
     " WHERE b.charge=c.id AND i.state='final' ORDER BY i.id DESC LIMIT 1),'')"
 #define TB__CHARGE_COLUMNS(due)                                                                    \
     "SELECT c.id,c.account,c.month,c.amount," due ",c.currency,c.description,c.reference,c.added_us," TB__CHARGE_INVOICE \
+    ",c.tax_category"                                                                              \
     " FROM charge c"
 #define TB__CHARGE_DUE "c.amount-" TB__CHARGE_BILLED
 /* A charge of an earlier month waits for that month's own document, then for the next one. */
@@ -389,7 +390,7 @@
     /* one-off charges */                                                                          \
     X(CHARGE_NEXT, "SELECT coalesce(max(id),0)+1 FROM charge")                                     \
     X(CHARGE_INSERT, "INSERT INTO charge(" TB__C_charge("") ")VALUES(?1,?2,?3,?4,?5,?6,?7," TB__NEXT_VERSION \
-                     ",?8," TB__FOR_EVER ")")                                                      \
+                     ",?8," TB__FOR_EVER ",?9)")                                                   \
     X(CHARGE_DROP, "UPDATE charge SET dropped_version=" TB__NEXT_VERSION " WHERE id=?1")           \
     X(CHARGE, TB__CHARGE_COLUMNS(TB__CHARGE_DUE) " WHERE c.id=?1 AND c.dropped_version=" TB__FOR_EVER) \
     X(CHARGE_NAMED, TB__CHARGE_COLUMNS(TB__CHARGE_DUE) " WHERE c.account=?1 AND c.reference=?2 AND c.reference<>''" \

@@ -2,7 +2,7 @@
 import json
 import unittest
 
-from money import DECEMBER, NOVEMBER, OCTOBER, Ledger
+from money import CATALOG, DECEMBER, NOVEMBER, OCTOBER, Ledger
 
 
 class Charges(Ledger):
@@ -67,6 +67,82 @@ class Charges(Ledger):
         self.finalize("--account", 1)
         self.assertIn("has billed it", self.charge("drop", 2, status=2).err)
         self.assertIn("There is no charge 1", self.charge("drop", 1, status=2).err)
+
+    def test_a_category_without_tax_is_beside_the_base(self):
+        self.use(101, 100, now=OCTOBER)
+        self.add("120", "--tax-category", "E")
+        self.add("40", "--tax-category", "AE")
+        self.add("-50", "--tax-category", "AE", description="Goodwill")
+        self.add("10", "--tax-category", "S")
+        self.add("5")
+        document, = self.finalize("--account", 1)
+        charges = [(one["resource"], one.get("tax_category"), one["amount"]) for one in document["lines"][1:]]
+        self.assertEqual(charges, [("charge:1", "E", "120.00"), ("charge:2", "AE", "40.00"), ("charge:3", "AE", "-40.00"),
+                                   ("charge:4", None, "10.00"), ("charge:5", None, "5.00")])
+        rows = [(row["category"], row.get("charges"), row["percent"], row["base"], row["amount"]) for row in document["tax"]]
+        self.assertEqual(rows, [("S", None, "20", "16.00", "3.20"), ("E", True, "0", "120.00", "0.00"), ("AE", True, "0", "0.00", "0.00")])
+        self.assertEqual((document["subtotal"], document["total"]), ("136.00", "139.20"))
+        self.assertEqual([(one["id"], one["due"], one["tax_category"]) for one in self.listed()][:4],
+                         [(1, "0.00", "E"), (2, "0.00", "AE"), (3, "-10.00", "AE"), (4, "0.00", None)])
+        self.verify()
+
+        def form(name):
+            return self.run_tool("invoice", "--db", "t.db", "--month", "2026-10", "--account", 1, "--format", name, now=DECEMBER).out
+        taxes = [row.split(",") for row in form("csv").splitlines() if ",tax," in row]
+        self.assertEqual(len(taxes), 3)
+        self.assertIn("120.00", taxes[1])
+        self.assertIn("Exempt from VAT, 120.00", form("html"))
+        self.assertEqual(sum(",Tax," in row for row in form("focus").splitlines()), 3)
+        journal = self.ledger("export", "--month", "2026-11", now=DECEMBER).out
+        self.assertIn(",3.20,", journal)
+        self.assertIn(",139.20,", journal)
+
+    def test_late_usage_is_taxed_as_without_the_charge(self):
+        self.use(101, 100, now=OCTOBER)
+        self.add("120", "--tax-category", "E")
+        first, = self.finalize("--account", 1)
+        self.assertEqual(first["total"], "121.20")
+        self.use(101, 53, now=NOVEMBER)
+        second, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        rows = [(row["category"], row.get("month"), row["base"], row.get("billed"), row["amount"]) for row in second["tax"]]
+        self.assertIn(("S", "2026-10", "0.53", "0.20", "0.11"), rows)  # 20 % of 1.53 is 0.31
+        self.assertEqual((second["subtotal"], second["total"]), ("0.53", "0.64"))
+        self.verify()
+
+    def test_a_category_alone_leaves_no_other_tax(self):
+        self.add("120", "--tax-category", "G", account=2)
+        self.add("7", "--tax-category", "Z", account=1)
+        one, two = self.finalize()
+        self.assertEqual([(row["name"], row["category"], row["base"]) for row in one["tax"]], [("VATRate", "Z", "7.00")])
+        self.assertEqual([(row["name"], row["category"], row["base"]) for row in two["tax"]], [("VAT", "G", "120.00")])
+        self.assertEqual((one["total"], two["total"]), ("7.00", "120.00"))
+        self.verify()
+
+    def test_a_category_is_part_of_what_a_reference_names(self):
+        self.add("7", "--reference", "r", "--tax-category", "Z")
+        self.assertEqual(self.add("7", "--reference", "r", "--tax-category", "Z").out, "1\n")
+        self.assertIn("differs", self.add("7", "--reference", "r", status=2).err)
+        self.assertIn("tax-category", self.add("7", "--tax-category", "X", status=2).err)
+
+    def test_an_e_invoice_has_the_category_or_lacks_its_reason(self):
+        party = {"name": "N", "country": "DE", "vat_id": "DE123456789", "registration_id": "HRB 1", "reference": "R"}
+        self.apply(json.dumps({
+            "seller": {key: party[key] for key in ("name", "country", "vat_id", "registration_id")},
+            "accounts": [{"id": 1, "name": "acme", "tax": {"VATRate": 20}, "buyer": party},
+                         {"id": 2, "name": "borealis", "tax": {"category": "E", "reason": "Exempt as taught"}, "buyer": party}],
+            "zones": CATALOG["zones"]}), now=OCTOBER)
+        self.add("120", "--tax-category", "AE")
+        self.add("30", "--tax-category", "E", account=2)
+        self.finalize()
+
+        def lacks(month):
+            out = self.run_tool("invoice", "--db", "t.db", "--month", month, "--check", "--format", "json", now=DECEMBER, status=1).out
+            return [(one["account"], one.get("field")) for one in json.loads(out)["lacks"] if "tax" in str(one)]
+        self.assertEqual(lacks("2026-10"), [])
+        self.add("30", "--tax-category", "E", "--month", "2026-11", now=NOVEMBER)
+        self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        self.assertEqual(lacks("2026-11"), [(1, "accounts[].tax.reason")])
+        self.verify()
 
     def test_what_is_refused(self):
         self.add("1")
