@@ -314,6 +314,13 @@ static tb_code put_end(const tb_statement *s, const tb_invoice_names *names, con
     return code;
 }
 
+/* A price is never below zero: a credit is less than none of what it gives back. */
+static tb_decimal turned(const charge *c, tb_decimal value)
+{
+    const bool credit = c->origin == TB_LINE_CHARGE && tb_decimal_sign(c->list_price) < 0;
+    return credit ? (tb_decimal){-value.mantissa, value.scale} : value;
+}
+
 static void put_costs(const charge *c, tb_buf *out)
 {
     bool usage = strcmp(c->shape->category, "Usage") == 0;
@@ -325,14 +332,14 @@ static void put_costs(const charge *c, tb_buf *out)
         tb__csv_plain(out, usage ? unit_name(c->origin) : "");
     }
     tb__csv_decimal(out, c->contracted);
-    put_if(c->one_price, c->contracted_price, out);
+    put_if(c->one_price, turned(c, c->contracted_price), out);
     tb__csv_money(out, c->billed, c->s->bill->minor_digits);
     tb__csv_plain(out, c->s->number);
     put_seller(c->s, out);
     tb__csv_decimal(out, c->list);
-    put_if(c->one_price, c->list_price, out);
+    put_if(c->one_price, turned(c, c->list_price), out);
     tb__csv_plain(out, "Standard");
-    tb__csv_decimal(out, c->quantity_priced);
+    tb__csv_decimal(out, turned(c, c->quantity_priced));
     if (metered(c) && !c->lump) {
         const tb_bill_item *item = metered(c);
         const bool named = item->per && item->per_unit[0];
@@ -380,12 +387,12 @@ static void put_sku(const charge *c, tb_buf *out)
     tb__csv_text(out, text);
 }
 
-/* An account is not a resource, nor is a meter. The name column is set if the resource has a name. */
+/* An account is not a resource, nor is a meter or a charge. The name column is set if the resource has a name. */
 static void put_resource(const charge *c, tb_buf *out)
 {
     const char *colon = strchr(c->resource, ':');
     const int type = colon ? (int)(colon - c->resource) : 0;
-    if (strncmp(c->resource, "account:", 8) == 0 || of_all(c)) {
+    if (strncmp(c->resource, "account:", 8) == 0 || c->origin == TB_LINE_CHARGE || of_all(c)) {
         tb__csv_plain(out, ",,");
         return;
     }

@@ -27,7 +27,7 @@ KNOWN = ["account\tacme \"1\"\t" + json.dumps(LABELS)] + \
 SUBCATEGORIES = {"Content Delivery": "Networking", "Application Networking": "Networking",
                  "Other (Networking)": "Networking", "Other (Other)": "Other"}
 UNITS = {"B", "GB", "Requests", "1000000 Requests", "Seconds", "Months", "Units", "Mbps", "GB-Months", "GB-Hours",
-         "Licences", "Packs"}
+         "Licences", "Packs", "Charges"}
 
 
 def number(cell, row=None):
