@@ -29,7 +29,7 @@ if not TOOL.exists():
     print("skipped: there is no", TOOL)
     sys.exit(77)
 
-FILES, ACCOUNTS, MONTHS = (40 if LONG else 2), 24, 14
+FILES, ACCOUNTS, MONTHS = (40 if LONG else 1), 24, 14
 FIRST = 2026 * 12  # January; months are numbered from year 0
 BOOK = {"book": "plain", "currency": "USD", "effective_from": "2025-01-01T00:00:00Z", "minimum_monthly": "0",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.37"}}}}
