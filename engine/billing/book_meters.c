@@ -12,7 +12,7 @@
 #define PERCENT_PLACES 3
 #define VALUES_MAX     4096 /* prices of a meter */
 
-/* --- lists whose keys the book chooses --- */
+/* --- objects with free keys: meters, fees, prices by value --- */
 
 /* Reads the member at `key` into an element of the list, which is zeros and begins with its name. */
 typedef tb_code (*reader)(tb__book_parser *p, uint32_t key, void *to);

@@ -47,8 +47,8 @@ static tb_code find_terms(tb__draft *d, const tb_meter *meter, uint32_t part, te
     return TB_OK;
 }
 
-/* The tiers of one of a rate's prices. In the modes whose prices are for units they are set to 0 here: tb__axis_rate then
- * makes the flats, tb__divide_rows the rest. */
+/* Finds the tiers of a price. Prices for units are set to 0 here, prices for blocks are kept: tb__axis_rate then gives rows
+ * their flats and blocks, and tb__divide_rows adds what the units cost. */
 static tb_code resolve(tb__draft *d, const tb_meter *meter, const tb_meter_rate *rate, const tb_rate *of, tb__price *price)
 {
     tb_tiers *tiers = tb__arena_take(&d->arena, offsetof(tb_tiers, tier) + of->n * sizeof *tiers->tier);

@@ -82,7 +82,7 @@ static const tb_bill_line **sort_lines(work *w, const tb_bill *bill)
     return sorted;
 }
 
-/* was[i]: the line of `before` that line i of `after` stands for now; gone[i]: line i of `before` stands no more. */
+/* was[i]: the line of `before` that line i of `after` replaces; gone[i]: no line of `after` replaces line i of `before`. */
 static tb_code find_counterparts(work *w, const tb_bill_line ***ret_was, bool **ret_gone)
 {
     const tb_bill *before = w->late->before, *after = w->late->after;
