@@ -204,8 +204,8 @@ static const tb_operation rows[] = {
     {.name = "meter usage",
      .summary = "Show a meter's usage by hours, days or months",
      .details = "Values are in the meter's unit; of a gauge, in unit-seconds, each value rounded up as the meter says.\n"
-                "Of a month of samples it is the interval at the percentile, that of the running month of those that\n"
-                "are over; of hours and days the sum. Windows without usage are left out.",
+                "Samples are summed by hours and days. A month of samples gives the interval at the percentile; the\n"
+                "running month counts the intervals that are over. Windows without usage are left out.",
      .access = TB_ACCESS_INSIGHTS,
      TB__PARAMS(usage_params),
      .read = usage},
