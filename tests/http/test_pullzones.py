@@ -104,20 +104,20 @@ class PullZones(Case):
             big = "x" * (2 << 20)
             catalog = json.loads(json.dumps(CATALOG))
             catalog["zones"] = [{"id": i, "account": 1, "name": f"z{i}",
-                                 "settings": {"ErrorPageCustomCode": big} if i % 9 else {}}
-                                for i in range(1, 40)]
+                                 "settings": {"ErrorPageCustomCode": big} if i % 4 else {}}
+                                for i in range(1, 14)]
             server.stop()
             run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
             server.start()
             whole = server.get("/pullzone").json()
-            self.assertEqual([zone["Id"] for zone in whole], list(range(1, 40)))
+            self.assertEqual([zone["Id"] for zone in whole], list(range(1, 14)))
             self.assertEqual({zone["ErrorPageCustomCode"] for zone in whole}, {None, big})
-            for target, page, more in (("page=1&perPage=38", whole[:38], True),
-                                       ("page=2&perPage=20", whole[20:], False)):
+            for target, page, more in (("page=1&perPage=12", whole[:12], True),
+                                       ("page=2&perPage=7", whole[7:], False)):
                 answer = server.get(f"/pullzone?{target}").json()
                 self.assertEqual(list(answer), ["Items", "CurrentPage", "TotalItems", "HasMoreItems"])
                 self.assertTrue(answer["Items"] == page, target)
-                self.assertEqual((answer["TotalItems"], answer["HasMoreItems"]), (39, more))
+                self.assertEqual((answer["TotalItems"], answer["HasMoreItems"]), (13, more))
         finally:
             server.close()
 
