@@ -89,6 +89,7 @@ static void meters(tb_buf *out, const tb_forecast *f)
     for (size_t i = 0; i < f->n_meters; i++) {
         const tb_forecast_meter *m = &f->meters[i];
         tb_buf_fmt(out, "%s{\"meter\":\"%s\"", i ? "," : "", m->meter);
+        text(out, "name", m->name);
         text(out, "unit", m->unit);
         tb_buf_str(out, ",");
         value(out, "so_far", m->so_far, 0);

@@ -241,6 +241,7 @@ static tb_code keep_meter(const tb_bill_line *line, tb_forecast *f, tb_error *er
     if (at == f->n_meters) {
         *m = (tb_forecast_meter){.meter = ""};
         memccpy(m->meter, line->item->id, '\0', sizeof m->meter - 1);
+        memccpy(m->name, line->item->name, '\0', sizeof m->name - 1);
         memccpy(m->unit, line->item->unit, '\0', sizeof m->unit - 1);
         f->n_meters++;
     }

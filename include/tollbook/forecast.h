@@ -151,6 +151,7 @@ const char *tb_forecast_single_name(tb_forecast_single single);
 /* A meter at the month's end. No paths are drawn: see forecast_meters.c. */
 typedef struct tb_forecast_meter {
     char meter[TB_METER_ID_MAX + 1];
+    char name[TB_METER_NAME_MAX + 1]; /* as invoices print it */
     char unit[TB_METER_UNIT_MAX + 8]; /* of the quantities */
     tb_i128 so_far, month;            /* of samples: the interval that is billed, over the intervals so far */
     tb_i128 net;                      /* mantissa with minor_digits, its minimum included */

@@ -28,7 +28,7 @@ export function show(page) {
   const usage = table({label: "Forecast by product and region", title: "Usage to the month's end", name: "forecast", key: "usage-", page, search: false, columns: usageColumns(), rowData: (row) => ({product: row.product, region: row.region}),
     empty: "No usage yet. The forecast begins with the first traffic of your zones."});
   const metered = table({label: "Forecast of meters", title: "Meters to the month's end", name: "meters", key: "meters-", page, search: false, file: inCurrency(() => currency()), empty: "", columns: [
-    {id: "meter", name: "Meter", kind: "text", value: (row) => row.meter, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/meters/${row.meter}`)}, row.meter) : row.meter)},
+    {id: "meter", name: "Meter", kind: "text", value: (row) => row.name, title: (row) => row.meter, cell: (row) => (page.offers("statistics") ? el("a", {href: page.href(`/meters/${row.meter}`)}, row.name) : row.name)},
     {id: "net", name: "Charges at the month's end", kind: "decimal", field: "net", value: (row) => row.net, cell: (row) => money(row.net, currency())}]});
   const meters = box(metered);
   meters.hidden = true;

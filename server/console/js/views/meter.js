@@ -26,7 +26,7 @@ export function show(page) {
     drawn = chart({label: `${meter.name}, ${measure(meter).name}`, name: "meter", page, kind: "stack", format: compact, full: (value) => `${number(Number(Number(value).toPrecision(12)))} ${measure(meter).name}`,
       onZoom: (from, to) => page.set(write({...zoomTo(page.range(), from, to), compare: page.range().compare}))});
     rows = table({label: "Usage", name: `meter-${id}`, key: "used-", page, sort: "-value", empty: "No usage in this time.", columns: [
-      {id: "key", name: "Of", kind: "text", value: (row) => row.key || (by() ? "none" : "all")},
+      {id: "key", name: "Part", kind: "text", value: (row) => row.key || (by() ? "none" : "total")},
       {id: "value", name: "Used", kind: "decimal", field: "value", value: (row) => row.sum, cell: (row) => sumText(row.sum), title: (row) => exactText(meter.kind === "sample" ? {...meter, kind: "counter"} : meter, row.sum)},
     ], rowData: (row) => ({group: row.key})});
     fill(body, el("section", {class: "panel"}, drawn.node), el("section", {class: "panel"}, rows.node));
