@@ -31,7 +31,7 @@
 #define FIGURES(path, name_, handle_)                                                              \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_NONE, .name = name_,              \
-        .keyed = true, .handle = handle_                                                           \
+        .keyed = true, .exact = true, .handle = handle_                                            \
     }
 
 #define EVENTS(path, name_)                                                                        \
@@ -65,6 +65,12 @@
     {                                                                                              \
         .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_NONE, .body = ROUTE_JSON,        \
         .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .handle = handle_                 \
+    }
+
+#define CONSOLE(m, path, who, name_, handle_)                                                      \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .name = name_,             \
+        .exact = true, .handle = handle_                                                           \
     }
 
 /* A path of its own for an operation: the answer is the operation's JSON. Its access is the operation's. */
@@ -165,14 +171,14 @@ const route api_routes[] = {
     OPERATION(POST, "/keys", ADMIN, JSON, "keys_create", "key create", NULL, NULL),
     OPERATION(DELETE, "/keys/{id}", ADMIN, NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
     /* The console's rows come last, so that a server without a console can leave them out (API_CONSOLE_ROUTES). */
-    ROW(GET, "/", NONE, NO_BODY, "root", api_root, NULL),
+    CONSOLE(GET, "/", NONE, "root", api_root),
     SIGN_IN("/console/session", "sign_in", api_sign_in),
-    ROW(GET, "/console/session", ANY, NO_BODY, "session", api_session, NULL),
-    ROW(DELETE, "/console/session", NONE, NO_BODY, "sign_out", api_sign_out, NULL),
-    ROW(GET, "/console/open", NONE, NO_BODY, "console_open", api_console_open, NULL),
-    ROW(GET, "/console/assets/{+file}", NONE, NO_BODY, "console_asset", api_console_asset, NULL),
-    ROW(GET, "/console", NONE, NO_BODY, "console", api_console_page, NULL),
-    ROW(GET, "/console/{+view}", NONE, NO_BODY, "console_view", api_console_page, NULL),
+    CONSOLE(GET, "/console/session", ANY, "session", api_session),
+    CONSOLE(DELETE, "/console/session", NONE, "sign_out", api_sign_out),
+    CONSOLE(GET, "/console/open", NONE, "console_open", api_console_open),
+    CONSOLE(GET, "/console/assets/{+file}", NONE, "console_asset", api_console_asset),
+    CONSOLE(GET, "/console", NONE, "console", api_console_page),
+    CONSOLE(GET, "/console/{+view}", NONE, "console_view", api_console_page),
 };
 const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
 
