@@ -64,6 +64,7 @@
 #include "tollbook/range.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/requestlog.h"
+#include "tollbook/search.h"
 #include "tollbook/series.h"
 #include "tollbook/store.h"
 #include "tollbook/tariff.h"

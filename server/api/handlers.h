@@ -27,6 +27,9 @@ void api_pullzones(request *r);
 void api_pullzone(request *r);
 void api_pullzone_count(request *r);
 
+/* search.c */
+void api_search(request *r);
+
 /* user.c */
 void api_user(request *r);
 void api_country(request *r);
