@@ -14,6 +14,7 @@
 #define TOLLBOOK_TOLLBOOK_H
 
 #include "tollbook/print.h"
+#include "tollbook/accountaudit.h"
 #include "tollbook/accountforecast.h"
 #include "tollbook/forecast.h"
 #include "tollbook/catalog.h"

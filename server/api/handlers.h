@@ -30,6 +30,9 @@ void api_pullzone_count(request *r);
 /* search.c */
 void api_search(request *r);
 
+/* audit.c */
+void api_user_audit(request *r);
+
 /* user.c */
 void api_user(request *r);
 void api_country(request *r);

@@ -166,6 +166,7 @@ const route api_routes[] = {
     ROW(POST, "/operations/{id}", ADMIN_READ, JSON, "operation", api_operation, api_operation_done),
     OPERATION(POST, "/ledger", MONEY, JSON, "ledger", "ledger enter", NULL, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
+    ROW(GET, "/user/audit/{date}", KEYS, NO_BODY, "user_audit", api_user_audit, api_drawn_done),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
     OPERATION(GET, "/keys", ADMIN_READ, NO_BODY, "keys_list", "key list", NULL, NULL),

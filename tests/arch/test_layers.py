@@ -91,7 +91,7 @@ PUBLIC = {
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events",
-    "alerts": "ops", "accountforecast": "ops", "statistics": "ops", "issue": "ops",
+    "alerts": "ops", "accountforecast": "ops", "accountaudit": "ops", "statistics": "ops", "issue": "ops",
     "ledger": "ops", "monthbill": "ops", "operation": "ops", "whatifrun": "ops",
     "tollbook": "face",
 }

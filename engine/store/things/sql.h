@@ -60,6 +60,13 @@
     " UNION ALL SELECT 3,b.id FROM balancer b WHERE b.account=?1 AND b.deleted_us=" TB__FOR_EVER   \
     " AND CAST(b.id AS TEXT)=?2) "
 
+/* Entries of the audit log about account ?1, in [?2, ?3). The keys of an account are few. */
+#define TB__AUDIT_OF                                                                               \
+    "SELECT a.id,a.at_us,a.key,a.origin,a.operation,a.arguments,"                                  \
+    "a.key IN(SELECT id FROM key WHERE account=?1) AS own FROM audit a WHERE a.at_us>=?2 AND a.at_us<?3" \
+    " AND(own OR a.arguments->>'$.account'=?1 OR(a.operation='key revoke' AND a.arguments->>'$.id' IN" \
+    "(SELECT id FROM key WHERE account=?1))) ORDER BY a.id"
+
 #define TB__THINGS_STATEMENTS(X)                                                                   \
     X(KNOWN_HOSTS,                                                                                 \
       "SELECT z.id,z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net') FROM zone z"    \
@@ -310,6 +317,8 @@
     X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
     X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
              " ORDER BY id LIMIT ?2")                                                              \
+    X(AUDIT_OF, TB__AUDIT_OF)                                                                      \
+    X(AUDIT_OF_LATEST, TB__AUDIT_OF " DESC")                                                       \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
       "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT id FROM account WHERE id>?1 AND" \
