@@ -17,7 +17,7 @@ typedef struct question {
 _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
 /* "11-03-2026", or any other form of a date that clients send; some write a year of two digits. */
-static tb_code read_day(tb_text text, int64_t *ret_day, tb_error *err)
+static tb_code read_audit_day(tb_text text, int64_t *ret_day, tb_error *err)
 {
     char date[] = "MM-dd-20yy";
     int64_t at_us;
@@ -100,7 +100,7 @@ void api_user_audit(request *r)
     tb_error err;
     *q = (question){.how = {put_audit, "application/json", true, NULL},
                     .ask = {.account = r->account, .limit = LIMIT_DEFAULT}};
-    tb_code code = read_day(r->id, &q->ask.day, &err);
+    tb_code code = read_audit_day(r->id, &q->ask.day, &err);
     if (!code) code = query_each(query.data, query.len, r->scratch, take_param, &q->ask, &err);
     if (code) request_fail_as(r, &err);
     else drawn_answer(r);

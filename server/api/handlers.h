@@ -52,6 +52,8 @@ void api_balancer_usage(request *r);
 TB_MUST_USE tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err);
 void api_billing(request *r);
 void api_billing_summary(request *r);
+void api_payment_requests(request *r);
+void api_affiliate(request *r);
 
 /* forecast.c */
 void api_forecast(request *r);

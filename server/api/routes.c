@@ -106,6 +106,8 @@ const route api_routes[] = {
         NULL),
     ROW(GET, "/billing", BILLING, NO_BODY, "billing", api_billing, NULL),
     ROW(GET, "/billing/summary", BILLING, NO_BODY, "billing_summary", api_billing_summary, NULL),
+    ROW(GET, "/billing/payment-requests", BILLING, NO_BODY, "payment_requests", api_payment_requests, NULL),
+    ROW(GET, "/billing/affiliate", BILLING, NO_BODY, "affiliate", api_affiliate, NULL),
     ROW(GET, "/billing/forecast", BILLING, NO_BODY, "forecast", api_forecast, NULL),
     ROW(GET, "/billing/statement", BILLING, NO_BODY, "statement", api_account_statement,
         api_drawn_done),

@@ -24,7 +24,7 @@ static const query_spec specs[] = {
     {"account", QUERY_INT, offsetof(params, account)},
 };
 
-static tb_code read_params(request *r, params *p, tb_error *err)
+static tb_code read_search(request *r, params *p, tb_error *err)
 {
     const tb_text query = request_query(r);
     *p = (params){.size = PAGE_DEFAULT, .account = API_NO_ACCOUNT};
@@ -97,7 +97,7 @@ void api_search(request *r)
 {
     params p;
     tb_error err;
-    tb_code code = read_params(r, &p, &err);
+    tb_code code = read_search(r, &p, &err);
     if (!code) code = tb_store_read_begin(r->worker->store, &err);
     if (!code) {
         code = put_results(r, &p, &err);

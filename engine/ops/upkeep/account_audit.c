@@ -34,7 +34,7 @@ typedef struct shown {
     char resource[256], actor[24];
 } shown;
 
-static const struct kind *kind_of(const char *operation)
+static const struct kind *logged_kind(const char *operation)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].operation, operation) == 0) return &kinds[i];
@@ -63,9 +63,9 @@ static const char *actor_type(const tb_audit_entry *e, bool own)
 }
 
 /* false: the operation does not concern one account. */
-static bool show(const tb_audit_entry *e, bool own, shown *s)
+static bool show_change(const tb_audit_entry *e, bool own, shown *s)
 {
-    *s = (shown){.entry = e, .kind = kind_of(e->operation), .actor_type = actor_type(e, own)};
+    *s = (shown){.entry = e, .kind = logged_kind(e->operation), .actor_type = actor_type(e, own)};
     if (!s->kind) return false;
     s->field[TB_AUDIT_PRODUCT] = s->kind->product;
     s->field[TB_AUDIT_RESOURCE_TYPE] = s->kind->type;
@@ -108,7 +108,7 @@ typedef struct page {
     bool more;
 } page;
 
-static void put_member(tb_buf *out, const char *name, const char *value)
+static void put_log_text(tb_buf *out, const char *name, const char *value)
 {
     tb_buf_fmt(out, ",\"%s\":", name);
     if (value) tb_json_string(out, value, strlen(value));
@@ -120,13 +120,13 @@ static void put_entry(const shown *s, tb_buf *out)
     char at[20];
     tb_time_format(s->entry->at_us, at);
     tb_buf_fmt(out, "{\"Timestamp\":\"%.20s\"", at);
-    put_member(out, "Product", s->kind->product);
-    put_member(out, "ResourceType", s->kind->type);
-    put_member(out, "ResourceId", s->field[TB_AUDIT_RESOURCE_ID]);
-    put_member(out, "Action", s->kind->action);
-    put_member(out, "ActorId", s->field[TB_AUDIT_ACTOR_ID]);
-    put_member(out, "ActorType", s->actor_type);
-    put_member(out, "Diff", s->diff);
+    put_log_text(out, "Product", s->kind->product);
+    put_log_text(out, "ResourceType", s->kind->type);
+    put_log_text(out, "ResourceId", s->field[TB_AUDIT_RESOURCE_ID]);
+    put_log_text(out, "Action", s->kind->action);
+    put_log_text(out, "ActorId", s->field[TB_AUDIT_ACTOR_ID]);
+    put_log_text(out, "ActorType", s->actor_type);
+    put_log_text(out, "Diff", s->diff);
     tb_buf_str(out, "}");
 }
 
@@ -134,7 +134,7 @@ static bool count_wanted(void *ctx, const tb_audit_entry *entry, bool own)
 {
     page *p = ctx;
     shown s;
-    p->total += show(entry, own, &s) && is_wanted(p->ask, &s);
+    p->total += show_change(entry, own, &s) && is_wanted(p->ask, &s);
     return true;
 }
 
@@ -142,7 +142,7 @@ static bool put_wanted(void *ctx, const tb_audit_entry *entry, bool own)
 {
     page *p = ctx;
     shown s;
-    if (!show(entry, own, &s) || !is_wanted(p->ask, &s)) return true;
+    if (!show_change(entry, own, &s) || !is_wanted(p->ask, &s)) return true;
     if (p->passed < p->before) {
         p->passed++;
         return true;
