@@ -43,7 +43,7 @@ SECTIONS = (
         ("api/search.c TEXT_MAX", "bytes", "text of `GET /search`"),
         ("api/search.c PAGE_MAX", "", "results of its answer"),
         ("TB_AUDIT_ENTRIES_MAX", "", "entries of one answer of `GET /user/audit/{date}`"),
-        ("TB_AUDIT_PAGE_BYTES", "bytes", "of them, about"),
+        ("TB_AUDIT_PAGE_BYTES", "bytes", "length of such an answer, about"),
         ("TB_AUDIT_FILTERS_MAX", "", "values that it filters by"),
         ("SIGN_INS", "", "failed sign-ins of one address in a minute"),
         ("TOKEN_TEXT_MAX", "", "characters of a bearer token"),
