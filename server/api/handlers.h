@@ -63,6 +63,7 @@ void api_account_statement(request *r);
 void api_drawn_done(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
+void api_record_pdf(request *r);
 void api_invoice_explain(request *r);
 void api_invoice_forms(request *r);
 

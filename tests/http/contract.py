@@ -140,7 +140,7 @@ class Contract:
         found = [template for pattern, template in self.paths if pattern.match(path)]
         if not found and method == "get" and path[:5].lower() == "/api/":
             found = [template for pattern, template in self.paths if pattern.match(path[4:])
-                     and "x-exact" not in self.document["paths"][template]]
+                     and "x-exact" not in self.document["paths"][template].get("get", {})]
         for template in found:
             if method in self.document["paths"][template]:
                 return template, self.document["paths"][template][method]

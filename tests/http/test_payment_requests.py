@@ -55,7 +55,24 @@ class PaymentRequests(Case):
             self.assertEqual(one["BillingInvoiceDownloadLink"], records[one["Id"]]["DocumentDownloadUrl"])
             self.assertEqual(one["BillingInvoiceId"], one["Id"] if one["Description"].startswith("Invoice") else None)
             if one["BillingInvoiceId"]:
-                self.assertEqual(self.server.get(one["BillingInvoiceDownloadLink"], "billing").status, 200)
+                link = one["BillingInvoiceDownloadLink"]
+                self.assertEqual(self.server.get("/api" + link, "billing").body, self.server.get(link, "billing").body)
+                self.assertEqual(self.server.get(link, "billing").json()["number"], one["BankTransferReference"])
+
+    def test_a_record_s_document_is_had_as_pdf_by_its_id(self):
+        for record in self.server.get("/billing", "billing").json()["BillingRecords"]:
+            for path in ("/billing/summary/{}/pdf", "/billing/payment-request-invoice/{}/pdf"):
+                answer = self.server.get(path.format(record["Id"]), "billing")
+                if not record["InvoiceAvailable"]:
+                    self.refused(answer, 404, "invoice.not_found")
+                    continue
+                self.assertEqual((answer.status, answer.headers["content-type"], answer.body[:5]), (200, "application/pdf", b"%PDF-"))
+                number = record["DocumentDownloadUrl"].rsplit("/", 1)[1]
+                self.assertEqual(answer.headers["content-disposition"], f'inline; filename="{number}.pdf"')
+                self.refused(self.server.get(path.format(record["Id"]), "other"), 404, "invoice.not_found")
+        for text in ("0", "x", "999", "01", "9223372036854775808"):
+            self.refused(self.server.get(f"/billing/summary/{text}/pdf", "billing"), 404, "invoice.not_found")
+        self.refused(self.server.get("/billing/summary/1/pdf", "zones"), 403, "authorization.forbidden")
 
     def test_whoever_has_paid_is_asked_for_nothing(self):
         self.assertEqual(self.server.get("/billing/payment-requests", "other").json(), [])
