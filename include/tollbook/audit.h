@@ -29,6 +29,16 @@ TB_MUST_USE tb_code tb_store_audit_add(tb_store *store, const tb_audit_entry *en
  * tb_audit_release. */
 TB_MUST_USE tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t limit,
                                    tb_audit_entry **ret_entries, size_t *ret_n, tb_error *err);
+/* Entries of [from_us, to_us) about an account: made with one of its keys, or with the account as their argument, or
+ * revocations of its keys. By id; descending: the newest first. own: with one of its keys. each returns whether to go
+ * on; the entry lives until it returns. Reads the whole log. */
+typedef struct tb_audit_span {
+    int64_t account, from_us, to_us;
+    bool descending;
+} tb_audit_span;
+typedef bool (*tb_audit_fn)(void *ctx, const tb_audit_entry *entry, bool own);
+TB_MUST_USE tb_code tb_store_audit_each(tb_store *store, const tb_audit_span *span, tb_audit_fn each, void *ctx,
+                                        tb_error *err);
 /* The id of the last entry; 0: none. */
 TB_MUST_USE tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err);
 /* The latest time among the last entries; INT64_MIN: none. */

@@ -90,6 +90,9 @@ TB_MUST_USE tb_code tb_account_day(const char *text, size_t len, const char *fie
 /* Appends the account's invoices and credit notes as {"invoices":[...]}, by number, void ones included, each with
  * its due day and the amount still owed. In the caller's snapshot. */
 TB_MUST_USE tb_code tb_account_invoices(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
+/* Appends what the account has to pay as a JSON array, by the entries' ids: invoices and debits of which something
+ * remains. In the caller's snapshot. */
+TB_MUST_USE tb_code tb_account_payment_requests(tb_store *store, int64_t account, tb_buf *out, tb_error *err);
 
 /* Prepaid accounts: the running month lowers the balance day by day, until the month's invoice replaces these
  * entries; and whether an account is out of funds. Works in the caller's snapshot or transaction. */

@@ -14,6 +14,7 @@
 #define TOLLBOOK_TOLLBOOK_H
 
 #include "tollbook/print.h"
+#include "tollbook/accountaudit.h"
 #include "tollbook/accountforecast.h"
 #include "tollbook/forecast.h"
 #include "tollbook/catalog.h"
@@ -64,6 +65,7 @@
 #include "tollbook/range.h"
 #include "tollbook/pullzone.h"
 #include "tollbook/requestlog.h"
+#include "tollbook/search.h"
 #include "tollbook/series.h"
 #include "tollbook/store.h"
 #include "tollbook/tariff.h"

@@ -1,5 +1,5 @@
-/* GET /billing and /billing/summary: the running month through the one rating function, the ledger,
- * and the account's catalogue entry. */
+/* GET /billing and what known clients read below it: the running month through the one rating function, the ledger, and
+ * the account's catalogue entry. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "api/handlers.h"
 #include "http/query.h"
 #include "tollbook/billsource.h"
+#include "tollbook/ledger.h"
 #include "tollbook/monthbill.h"
 
 tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err)
@@ -53,4 +54,30 @@ void api_billing(request *r)
 void api_billing_summary(request *r)
 {
     answer_with(r, tb_account_summary);
+}
+
+static tb_code put_payment_requests(tb_store *store, int64_t account, int64_t now_us, tb_buf *out, tb_error *err)
+{
+    (void)now_us;
+    return tb_account_payment_requests(store, account, out, err);
+}
+
+void api_payment_requests(request *r)
+{
+    answer_with(r, put_payment_requests);
+}
+
+/* There is no affiliate programme here: no credits, no address, nothing that came through one. */
+static tb_code put_affiliate(tb_store *store, int64_t account, int64_t now_us, tb_buf *out, tb_error *err)
+{
+    (void)store, (void)account, (void)now_us, (void)err;
+    tb_buf_str(out, "{\"AffiliateBalance\":0.0,\"AffiliateUrl\":null,\"ClaimBonusPercentage\":0.0,"
+                    "\"MinimumPayoutAmount\":0.0,\"AffiliateClicksChart\":{},\"AffiliateSignupsChart\":{},"
+                    "\"AffiliateConversionsChart\":{}}");
+    return TB_OK;
+}
+
+void api_affiliate(request *r)
+{
+    answer_with(r, put_affiliate);
 }

@@ -27,6 +27,12 @@ void api_pullzones(request *r);
 void api_pullzone(request *r);
 void api_pullzone_count(request *r);
 
+/* search.c */
+void api_search(request *r);
+
+/* audit.c */
+void api_user_audit(request *r);
+
 /* user.c */
 void api_user(request *r);
 void api_country(request *r);
@@ -46,6 +52,8 @@ void api_balancer_usage(request *r);
 TB_MUST_USE tb_code api_account_asked(request *r, int64_t *ret_account, tb_error *err);
 void api_billing(request *r);
 void api_billing_summary(request *r);
+void api_payment_requests(request *r);
+void api_affiliate(request *r);
 
 /* forecast.c */
 void api_forecast(request *r);
@@ -55,6 +63,7 @@ void api_account_statement(request *r);
 void api_drawn_done(request *r);
 void api_invoices(request *r);
 void api_invoice(request *r);
+void api_record_pdf(request *r);
 void api_invoice_explain(request *r);
 void api_invoice_forms(request *r);
 

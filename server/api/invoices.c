@@ -10,6 +10,7 @@
 #include "http/query.h"
 #include "tollbook/issue.h"
 #include "tollbook/ledger.h"
+#include "tollbook/ledgerstore.h"
 #include "tollbook/json.h"
 
 /* --- the list --- */
@@ -132,6 +133,40 @@ void api_invoice(request *r)
     a->how = (drawing){put_form, tb_shown_media_type(form),
                        form != TB_SHOWN_JSON && form != TB_SHOWN_CSV, a->file};
     snprintf(a->file, sizeof a->file, "%s%s", a->number, file_ends[form]);
+    drawn_answer(r);
+}
+
+/* --- one as PDF, by the id of its record in GET /billing --- */
+
+/* The document's number; entries of other kinds have none. */
+static tb_code find_record(tb_store *store, int64_t account, tb_text id, char number[24], tb_error *err)
+{
+    tb_ledger_entry *entries = NULL;
+    size_t n = 0, at = 0;
+    int64_t wanted;
+    if (!router_id(id, &wanted)) return no_invoice(err);
+    tb_code code = tb_store_ledger(store, account, &entries, &n, err);
+    while (!code && at < n && entries[at].id != wanted)
+        at++;
+    const bool is_document = !code && at < n && (entries[at].kind == TB_LEDGER_INVOICE || entries[at].kind == TB_LEDGER_CREDIT_NOTE);
+    if (is_document) snprintf(number, 24, "%.23s", entries[at].reference);
+    free(entries);
+    return code || is_document ? code : no_invoice(err);
+}
+
+void api_record_pdf(request *r)
+{
+    question *a = question_of(r);
+    tb_error err;
+    *a = (question){.shown = {.now_us = request_now_us(r), .form = TB_SHOWN_PDF},
+                    .how = {put_form, tb_shown_media_type(TB_SHOWN_PDF), true, a->file}};
+    tb_code code = api_account_asked(r, &a->account, &err);
+    if (!code) code = find_record(r->worker->store, a->account, r->id, a->number, &err);
+    if (code) {
+        request_fail_as(r, &err);
+        return;
+    }
+    snprintf(a->file, sizeof a->file, "%s%s", a->number, file_ends[TB_SHOWN_PDF]);
     drawn_answer(r);
 }
 

@@ -31,7 +31,7 @@
 #define FIGURES(path, name_, handle_)                                                              \
     {                                                                                              \
         .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_NONE, .name = name_,              \
-        .keyed = true, .handle = handle_                                                           \
+        .keyed = true, .exact = true, .handle = handle_                                            \
     }
 
 #define EVENTS(path, name_)                                                                        \
@@ -67,6 +67,12 @@
         .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .handle = handle_                 \
     }
 
+#define CONSOLE(m, path, who, name_, handle_)                                                      \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .name = name_,             \
+        .exact = true, .handle = handle_                                                           \
+    }
+
 /* A path of its own for an operation: the answer is the operation's JSON. Its access is the operation's. */
 #define OPERATION(m, path, who, body_, name_, operation_, fixed_, fills_)                          \
     {                                                                                              \
@@ -92,13 +98,21 @@ const route api_routes[] = {
     PURGE("/pullzone/{id}/purgeCache", JSON, PURGE_BODY, "purge_zone", api_purge_zone,
           api_purge_zone_done),
     PURGE("/purge", NO_BODY, 0, "purge_url", api_purge_url, api_purge_url_done),
+    ROW(GET, "/search", SEARCH, NO_BODY, "search", api_search, NULL),
     ROW(GET, "/storagezone", PULL_ZONES, NO_BODY, "storage_zones", api_nothing, NULL),
     ROW(GET, "/dnszone", PULL_ZONES, NO_BODY, "dns_zones", api_nothing, NULL),
     ROW(GET, "/videolibrary", PULL_ZONES, NO_BODY, "video_libraries", api_nothing, NULL),
+    ROW(GET, "/compute/script", PULL_ZONES, NO_BODY, "scripts", api_nothing, NULL),
+    ROW(GET, "/abusecase", PULL_ZONES, NO_BODY, "abuse_cases", api_nothing, NULL),
     ROW(GET, "/loadbalancer/{id}/usage", PULL_ZONES, NO_BODY, "balancer_usage", api_balancer_usage,
         NULL),
     ROW(GET, "/billing", BILLING, NO_BODY, "billing", api_billing, NULL),
     ROW(GET, "/billing/summary", BILLING, NO_BODY, "billing_summary", api_billing_summary, NULL),
+    ROW(GET, "/billing/payment-requests", BILLING, NO_BODY, "payment_requests", api_payment_requests, NULL),
+    ROW(GET, "/billing/payment-request-invoice/{id}/pdf", BILLING, NO_BODY, "payment_request_pdf", api_record_pdf,
+        api_drawn_done),
+    ROW(GET, "/billing/summary/{id}/pdf", BILLING, NO_BODY, "billing_record_pdf", api_record_pdf, api_drawn_done),
+    ROW(GET, "/billing/affiliate", BILLING, NO_BODY, "affiliate", api_affiliate, NULL),
     ROW(GET, "/billing/forecast", BILLING, NO_BODY, "forecast", api_forecast, NULL),
     ROW(GET, "/billing/statement", BILLING, NO_BODY, "statement", api_account_statement,
         api_drawn_done),
@@ -159,20 +173,21 @@ const route api_routes[] = {
     ROW(POST, "/operations/{id}", ADMIN_READ, JSON, "operation", api_operation, api_operation_done),
     OPERATION(POST, "/ledger", MONEY, JSON, "ledger", "ledger enter", NULL, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
+    ROW(GET, "/user/audit/{date}", KEYS, NO_BODY, "user_audit", api_user_audit, api_drawn_done),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),
     ROW(GET, "/apikey", KEYS, NO_BODY, "apikey", api_apikey, NULL),
     OPERATION(GET, "/keys", ADMIN_READ, NO_BODY, "keys_list", "key list", NULL, NULL),
     OPERATION(POST, "/keys", ADMIN, JSON, "keys_create", "key create", NULL, NULL),
     OPERATION(DELETE, "/keys/{id}", ADMIN, NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
     /* The console's rows come last, so that a server without a console can leave them out (API_CONSOLE_ROUTES). */
-    ROW(GET, "/", NONE, NO_BODY, "root", api_root, NULL),
+    CONSOLE(GET, "/", NONE, "root", api_root),
     SIGN_IN("/console/session", "sign_in", api_sign_in),
-    ROW(GET, "/console/session", ANY, NO_BODY, "session", api_session, NULL),
-    ROW(DELETE, "/console/session", NONE, NO_BODY, "sign_out", api_sign_out, NULL),
-    ROW(GET, "/console/open", NONE, NO_BODY, "console_open", api_console_open, NULL),
-    ROW(GET, "/console/assets/{+file}", NONE, NO_BODY, "console_asset", api_console_asset, NULL),
-    ROW(GET, "/console", NONE, NO_BODY, "console", api_console_page, NULL),
-    ROW(GET, "/console/{+view}", NONE, NO_BODY, "console_view", api_console_page, NULL),
+    CONSOLE(GET, "/console/session", ANY, "session", api_session),
+    CONSOLE(DELETE, "/console/session", NONE, "sign_out", api_sign_out),
+    CONSOLE(GET, "/console/open", NONE, "console_open", api_console_open),
+    CONSOLE(GET, "/console/assets/{+file}", NONE, "console_asset", api_console_asset),
+    CONSOLE(GET, "/console", NONE, "console", api_console_page),
+    CONSOLE(GET, "/console/{+view}", NONE, "console_view", api_console_page),
 };
 const size_t api_n_routes = sizeof api_routes / sizeof *api_routes;
 

@@ -77,8 +77,11 @@ static bool find_route(request *r)
         refuse_request(r, TB_E_NOT_IMPLEMENTED, NULL, NULL);
         return false;
     }
-    r->route =
-        router_match(s->routes, s->n_routes, r->method, r->target, r->path_len, &r->id, &r->allow);
+    const routed found = router_match(s->routes, s->n_routes, r->method, (tb_text){r->target, r->path_len});
+    r->route = found.row;
+    r->path = found.path;
+    r->id = found.id;
+    r->allow = found.allow;
     if (r->route && r->conn->logging && !r->route->logging) r->route = NULL;
     if (r->route) return true;
     if (r->allow && cors_is_preflight(r)) {

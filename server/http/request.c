@@ -21,7 +21,7 @@
 
 tb_text request_path(const request *r)
 {
-    return (tb_text){r->target, r->path_len};
+    return r->path;
 }
 
 tb_text request_query(const request *r)
@@ -32,7 +32,7 @@ tb_text request_query(const request *r)
 
 tb_text request_part(const request *r, unsigned n)
 {
-    return router_part(r->route, r->target, r->path_len, n);
+    return router_part(r->route, r->path, n);
 }
 
 tb_text request_header(const request *r, header_name name)
@@ -101,7 +101,7 @@ void request_log_failure(const request *r, const tb_error *err)
 static error_place error_place_of(const request *r, char *id)
 {
     request_id_text(r, id);
-    return (error_place){request_path(r), {id, REQUEST_ID_TEXT}};
+    return (error_place){{r->target, r->path_len}, {id, REQUEST_ID_TEXT}};
 }
 
 void request_put_problem(const request *r, const tb_error *err, tb_buf *out)
@@ -122,7 +122,7 @@ static void set_failure(request *r, const tb_error *err, bool named)
     /* A request without a route has the error family of its path. */
     const server *s = r->worker->server;
     const route *row = r->route;
-    if (!row) row = router_match_path(s->routes, s->n_routes, r->target, strcspn(r->target, "?"));
+    if (!row) row = router_match_path(s->routes, s->n_routes, (tb_text){r->target, strcspn(r->target, "?")});
     if (row && r->conn->logging && !row->logging) row = NULL;
     char id[REQUEST_ID_TEXT];
     errors_put(row ? row->errors : ERRORS_CORE, &shown, error_place_of(r, id), text);

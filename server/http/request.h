@@ -84,7 +84,8 @@ typedef struct request {
     struct request *receiver_next, **receiver_at; /* the receiver's list */
     head head;        /* without method and counts */
     size_t path_len; /* of the target; 0: the head is refused */
-    tb_text id; /* the path's {id} */
+    tb_text path; /* as its row matches it */
+    tb_text id;   /* the path's {id} */
     unsigned allow;
     session session;      /* of the request's cookie; until_us 0: none */
     int64_t account, key; /* the authenticated holder; key 0: none, REQUEST_KEY_TOKEN: a bearer token */
@@ -115,7 +116,7 @@ typedef struct request {
     char target[HEAD_TARGET_MAX + 1];
 } request;
 
-/* The target's path and, after its '?', the query. */
+/* The target's path as its route matches it, and what is after its '?', the query. */
 tb_text request_path(const request *r);
 tb_text request_query(const request *r);
 /* The path's n-th {}, from 0. */

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 
 #include "http/query.h"
 
@@ -59,42 +60,61 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
     return i == len || (i + 1 == len && path[i] == '/');
 }
 
-const route *router_match(const route *routes, size_t n, http_method method, const char *path,
-                          size_t len, tb_text *ret_id, unsigned *ret_allow)
+static routed match_rows(const route *routes, size_t n, http_method method, tb_text path)
 {
-    http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
-    unsigned allow = 0;
+    const http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
+    routed found = {.path = path};
     for (size_t i = 0; i < n; i++) {
         tb_text id;
         const char first = routes[i].pattern[1];
-        if (len > 1 && first != lower(path[1]) && first != '{') continue;
-        if (!matches(routes[i].pattern, path, len, UINT_MAX, &id)) continue;
-        if (routes[i].method == wanted) {
-            *ret_id = id;
-            return &routes[i];
-        }
-        allow |= 1u << routes[i].method;
-        if (routes[i].method == HTTP_GET) allow |= 1u << HTTP_HEAD;
+        if (path.len > 1 && first != lower(path.data[1]) && first != '{') continue;
+        if (!matches(routes[i].pattern, path.data, path.len, UINT_MAX, &id)) continue;
+        if (routes[i].method == wanted) return (routed){.row = &routes[i], .path = path, .id = id};
+        found.allow |= 1u << routes[i].method;
+        if (routes[i].method == HTTP_GET) found.allow |= 1u << HTTP_HEAD;
     }
-    *ret_allow = allow;
-    return NULL;
+    return found;
 }
 
-const route *router_match_path(const route *routes, size_t n, const char *path, size_t len)
+/* "/region" of "/api/region". false: the path does not begin so. */
+static bool drop_prefix(tb_text path, tb_text *ret)
 {
-    tb_text id;
+    const size_t n = sizeof "/api" - 1;
+    if (path.len <= n || path.data[n] != '/' || strncasecmp(path.data, "/api", n) != 0) return false;
+    *ret = (tb_text){path.data + n, path.len - n};
+    return true;
+}
+
+routed router_match(const route *routes, size_t n, http_method method, tb_text path)
+{
+    routed found = match_rows(routes, n, method, path);
+    tb_text inner;
+    if (found.row || found.allow || !drop_prefix(path, &inner)) return found;
+    const routed below = match_rows(routes, n, HTTP_GET, inner);
+    if (!below.row || below.row->exact) return found;
+    if (method == HTTP_GET || method == HTTP_HEAD) return below;
+    found.allow = 1u << HTTP_GET | 1u << HTTP_HEAD;
+    return found;
+}
+
+const route *router_match_path(const route *routes, size_t n, tb_text path)
+{
+    tb_text id, inner;
+    const bool below = drop_prefix(path, &inner);
     for (size_t i = 0; i < n; i++)
-        if (matches(routes[i].pattern, path, len, UINT_MAX, &id)) return &routes[i];
+        if (matches(routes[i].pattern, path.data, path.len, UINT_MAX, &id) ||
+            (below && matches(routes[i].pattern, inner.data, inner.len, UINT_MAX, &id)))
+            return &routes[i];
     return NULL;
 }
 
-tb_text router_part(const route *row, const char *path, size_t len, unsigned n)
+tb_text router_part(const route *row, tb_text path, unsigned n)
 {
     tb_text part;
     unsigned parts = 0;
     for (const char *p = row->pattern; (p = strchr(p, '{')); p++)
         parts++;
-    if (n >= parts || !matches(row->pattern, path, len, n, &part)) return (tb_text){0};
+    if (n >= parts || !matches(row->pattern, path.data, path.len, n, &part)) return (tb_text){0};
     return part;
 }
 

@@ -59,22 +59,31 @@ typedef struct route {
     bool keyed;   /* with the option metrics_key, account 0 alone may ask */
     bool bearer_key; /* a key may be sent as a bearer token, too */
     bool logging; /* of the request logging API: bearer tokens, its own address */
+    bool exact; /* only at its own path, not below /api */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */
     void (*handle)(struct request *request);
     void (*finish)(struct request *request); /* NULL where handle always answers; may submit again */
 } route;
 
-/* The row for (method, path). On success *ret_id is the text in {id}'s place (data NULL if the
- * pattern has none). NULL: *ret_allow is the set of methods (bit m) that the path has; 0: no such
- * path. */
-const route *router_match(const route *routes, size_t n, http_method method, const char *path,
-                          size_t len, tb_text *ret_id, unsigned *ret_allow);
+typedef struct routed {
+    const route *row; /* NULL: no such path, or not with this method */
+    tb_text path;     /* as its row matches it: without /api in front */
+    tb_text id;       /* the text in {id}'s place; data NULL: the pattern has none */
+    unsigned allow;   /* without a row: the set of methods (bit m) that the path has; 0: no such path */
+} routed;
+
+/* The row for (method, path).
+ *
+ * Clients of the deployed service's old base address send /api before each path. So a path below /api that has no row
+ * of its own is matched without this prefix, by rows of GET alone. Each request is checked by its row, so the prefix
+ * never changes who may ask. Rows that are `exact` are not reached: a proxy in front may refuse their paths. */
+routed router_match(const route *routes, size_t n, http_method method, tb_text path);
 
 /* The first row of the path with any method, for its error family. NULL: no such path. */
-const route *router_match_path(const route *routes, size_t n, const char *path, size_t len);
+const route *router_match_path(const route *routes, size_t n, tb_text path);
 
 /* The path's n-th {}, from 0; data NULL if the row has fewer. */
-tb_text router_part(const route *row, const char *path, size_t len, unsigned n);
+tb_text router_part(const route *row, tb_text path, unsigned n);
 
 /* "GET, HEAD" from a set of methods. out is terminated. */
 #define ROUTER_ALLOW_MAX 80

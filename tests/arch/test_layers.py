@@ -87,11 +87,11 @@ PUBLIC = {
     "forecast": "advice", "solve": "advice",
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
-    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store",
+    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events",
-    "alerts": "ops", "accountforecast": "ops", "statistics": "ops", "issue": "ops",
+    "alerts": "ops", "accountforecast": "ops", "accountaudit": "ops", "statistics": "ops", "issue": "ops",
     "ledger": "ops", "monthbill": "ops", "operation": "ops", "whatifrun": "ops",
     "tollbook": "face",
 }

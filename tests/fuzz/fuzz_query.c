@@ -56,16 +56,15 @@ static void check_tags(tb_text header)
 static void check_routes(const char *text, size_t len)
 {
     for (int m = 0; m < HTTP_UNKNOWN; m++) {
-        tb_text id = {0};
-        unsigned allow = 0;
         char names[ROUTER_ALLOW_MAX];
         int64_t number = 0;
-        const route *r = router_match(api_routes, api_n_routes, (http_method)m, text, len, &id, &allow);
-        if (r) {
-            PROMISE(!id.data || (id.len > 0 && !memchr(id.data, '/', id.len)));
-            PROMISE(!router_id(id, &number) || number > 0);
+        const routed r = router_match(api_routes, api_n_routes, (http_method)m, (tb_text){text, len});
+        if (r.row) {
+            PROMISE(r.path.data + r.path.len == text + len);
+            PROMISE(!r.id.data || (r.id.len > 0 && !memchr(r.id.data, '/', r.id.len)));
+            PROMISE(!router_id(r.id, &number) || number > 0);
         } else {
-            router_allow(allow, names);
+            router_allow(r.allow, names);
             PROMISE(strlen(names) < sizeof names);
         }
     }

@@ -31,10 +31,11 @@ def roles():
     rows = re.findall(r'X\(\w+, "(\w+)"' + ", ([01])" * 9 + r"\)", text)
     names = ("statistics", "zones", "billing", "ingest", "operator", "keys", "read", "money", "admin")
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
-    # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
-    # those that read all accounts about all.
+    # What-if, insights and the search have no column of their own: billing's, statistics' and pull zones' roles ask
+    # about their account, those that read all accounts about all.
     return {role: found | ({"billing"} if found & {"billing", "read"} else set())
             | ({"insights"} if found & {"statistics", "read"} else set())
+            | ({"search"} if found & {"zones", "read"} else set())
             | ({"admin_read"} if found & {"admin", "read"} else set())
             for role, found in opens.items()}
 

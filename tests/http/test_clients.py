@@ -263,7 +263,7 @@ class Beside(unittest.TestCase):
         self.refused(self.server.get("/country", None), 401, "authentication.failed")
 
     def test_what_there_is_none_of_is_an_empty_page(self):
-        for path in ("/storagezone", "/dnszone?page=1&perPage=1000", "/videolibrary/"):
+        for path in ("/storagezone", "/dnszone?page=1&perPage=1000", "/videolibrary/", "/compute/script", "/abusecase"):
             self.assertEqual(self.server.get(path).body, b'{"Items":[],"CurrentPage":1,"TotalItems":0,'
                              b'"HasMoreItems":false}', path)
             self.refused(self.server.get(path, None), 401, "authentication.failed")

@@ -28,6 +28,7 @@ IDS = {
     "/pullzone/?/originshield/queuestatistics": ("101", "201"),
     "/pullzone/?/safehop/statistics": ("101", "201"),
     "/loadbalancer/?/usage": ("7", "8"),
+    "/billing/summary/?/pdf": ("1", "2"),
     "/billing/invoices/?": ("2026-000001", "2026-000002"),
     "/billing/invoices/?/forms": ("2026-000001", "2026-000002"),
     "/billing/invoices/?/lines/1/explain": ("2026-000001", "2026-000002"),
@@ -50,6 +51,8 @@ IDS = {
     "/books/?/activate": (None, None),
     "/operations/?": (None, None),
 }
+# What takes no id, but a day, and what is answered by another route's handler.
+ALIKE = ("/user/audit/{id}", "/billing/payment-request-invoice/{id}/pdf")
 ALL_ACCOUNTS = ("Operator", "Finance", "Support")  # whose keys read every account
 # The last 24 hours before the harness's clock.
 BODIES = {"/shield/event-logs/?/export": b'{"from":1793696400000,"to":1793782800000}'}
@@ -125,7 +128,7 @@ class Matrix(Case):
             with self.server.wire() as own:
                 answer = own.ask(method, path.replace("?", text), fields, BODIES.get(path))
         fixed = {k: v for k, v in answer.headers.items() if k not in ("x-request-id", "date")}
-        body = answer.body.decode()
+        body = answer.body.decode(errors="replace")
         for named in (path.replace("?", text), f'\\"{text}\\"', f"no alert {text}.", answer.headers["x-request-id"]):
             body = body.replace(named, "")
         fixed.pop("content-length", None)
@@ -134,7 +137,7 @@ class Matrix(Case):
     def test_every_route_with_an_id_is_here(self):
         known = {template(path) for path in IDS}
         for row in seed.routes():
-            if "{id}" in row["path"]:
+            if "{id}" in row["path"] and row["path"] not in ALIKE:
                 self.assertIn(row["path"], known, "give the route its ids in IDS")
 
     def test_own_ids_are_answered(self):

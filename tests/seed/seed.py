@@ -46,6 +46,7 @@ def routes():
         rows.append({"method": named["method"].strip().replace("HTTP_", ""),
                      "path": re.sub(r"\{\w+\}", "{id}", named["pattern"].strip().strip('"')),
                      "access": named["access"].strip().replace("TB_ACCESS_", "").lower(),
+                     "exact": "exact" in named,
                      "errors": named.get("errors", "CORE").strip().replace("ERRORS_", "").lower()})
     return rows
 

@@ -12,13 +12,18 @@ static const route table[] = {
     {.method = HTTP_GET, .pattern = "/z/{id}/b", .name = "zb"},
     {.method = HTTP_DELETE, .pattern = "/z/{id}", .name = "z"},
     {.method = HTTP_GET, .pattern = "/r/{+rest}", .name = "rest"},
+    {.method = HTTP_POST, .pattern = "/api/p", .name = "p"},
+    {.method = HTTP_GET, .pattern = "/p", .name = "below"},
+    {.method = HTTP_GET, .pattern = "/exact", .name = "exact", .exact = true},
 };
 #define N (sizeof table / sizeof *table)
 
 static const route *find(http_method method, const char *path, tb_text *id, unsigned *allow)
 {
-    *allow = 0;
-    return router_match(table, N, method, path, strlen(path), id, allow);
+    const routed found = router_match(table, N, method, (tb_text){path, strlen(path)});
+    *id = found.id;
+    *allow = found.allow;
+    return found.row;
 }
 
 START_TEST(methods_are_exact)
@@ -79,11 +84,11 @@ START_TEST(each_part_of_a_path_can_be_had)
 {
     static const route two = {.pattern = "/{a}/x/{b}.log"};
     const char *path = "/12/x/345.log";
-    tb_text part = router_part(&two, path, strlen(path), 0);
+    tb_text part = router_part(&two, (tb_text){path, strlen(path)}, 0);
     ck_assert(part.data == path + 1 && part.len == 2);
-    part = router_part(&two, path, strlen(path), 1);
+    part = router_part(&two, (tb_text){path, strlen(path)}, 1);
     ck_assert(part.data == path + 6 && part.len == 3);
-    ck_assert_ptr_null(router_part(&two, path, strlen(path), 2).data);
+    ck_assert_ptr_null(router_part(&two, (tb_text){path, strlen(path)}, 2).data);
 }
 END_TEST
 
@@ -112,6 +117,39 @@ START_TEST(another_method_is_told_what_is_allowed)
     ck_assert_str_eq(text, "DELETE");
     router_allow(~0u, text);
     ck_assert_str_eq(text, "GET, HEAD, POST, PUT, DELETE, PATCH, OPTIONS, TRACE, CONNECT");
+}
+END_TEST
+
+START_TEST(below_api_are_the_rows_of_get)
+{
+    const routed found = router_match(table, N, HTTP_GET, (tb_text){"/API/z/12/b", 11});
+    ck_assert_ptr_eq(found.row, &table[2]);
+    ck_assert_int_eq(memcmp(found.path.data, "/z/12/b", found.path.len), 0);
+    ck_assert_int_eq(memcmp(found.id.data, "12", found.id.len), 0);
+    tb_text id;
+    unsigned allow;
+    ck_assert_ptr_eq(find(HTTP_HEAD, "/api/a/", &id, &allow), &table[0]);
+    char text[ROUTER_ALLOW_MAX];
+    ck_assert_ptr_null(find(HTTP_POST, "/api/a", &id, &allow)); /* /a takes it */
+    router_allow(allow, text);
+    ck_assert_str_eq(text, "GET, HEAD");
+    static const char *const no[] = {"/api", "/api/", "/api//a", "/api/api/a", "/apia", "/api/exact", "/api/z/1"};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        ck_assert_ptr_null(find(HTTP_GET, no[i], &id, &allow));
+        ck_assert_msg(allow == 0, "%s", no[i]);
+    }
+    ck_assert_ptr_null(find(HTTP_DELETE, "/api/z/1", &id, &allow));
+    ck_assert_uint_eq(allow, 0);
+}
+END_TEST
+
+START_TEST(a_row_below_api_comes_before_the_prefix)
+{
+    tb_text id;
+    unsigned allow;
+    ck_assert_ptr_eq(find(HTTP_POST, "/api/p", &id, &allow), &table[5]);
+    ck_assert_ptr_null(find(HTTP_GET, "/api/p", &id, &allow));
+    ck_assert_uint_eq(allow, 1u << HTTP_POST);
 }
 END_TEST
 
@@ -221,6 +259,8 @@ int main(void)
     tcase_add_test(tc, each_part_of_a_path_can_be_had);
     tcase_add_test(tc, a_rest_is_all_that_is_left);
     tcase_add_test(tc, another_method_is_told_what_is_allowed);
+    tcase_add_test(tc, below_api_are_the_rows_of_get);
+    tcase_add_test(tc, a_row_below_api_comes_before_the_prefix);
     tcase_add_test(tc, ids_are_positive_and_have_one_spelling);
     tcase_add_test(tc, the_consoles_rows_are_the_last);
     tcase_add_test(tc, the_real_table_opens_what_it_should);

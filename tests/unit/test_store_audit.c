@@ -2,7 +2,9 @@
  * changes unseen. */
 #include "billing_fixture.h"
 
+#include "tollbook/accountaudit.h"
 #include "tollbook/audit.h"
+#include "tollbook/calendar.h"
 
 static const tb_audit_entry three[] = {
     {.at_us = NOW_US, .operation = "apply", .arguments = "{\"sha256\":\"6f\"}", .origin = ""},
@@ -261,11 +263,98 @@ START_TEST(changes_are_counted_and_reading_is_none)
 }
 END_TEST
 
+/* --- as an account sees it --- */
+
+static void asked(fixture *f, tb_audit_ask ask, const char *expected)
+{
+    tb_error err = {0};
+    tb_buf out;
+    tb_buf_init(&out, (size_t)16 << 20, NULL);
+    ask.day = tb_day_from_us(NOW_US);
+    ok(tb_account_audit(f->store, &ask, &out, &err));
+    tb_buf_add(&out, "", 1);
+    ck_assert_str_eq(out.data, expected);
+    tb_buf_release(&out);
+}
+
+static void add_of_account(fixture *f, int64_t key, const char *origin, const char *operation, const char *arguments)
+{
+    tb_error err = {0};
+    const tb_audit_entry entry = {.at_us = NOW_US, .key = key, .origin = origin, .operation = operation, .arguments = arguments};
+    ok(try_add(f, &entry, &err));
+}
+
+START_TEST(an_account_sees_who_changed_what)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_key own = {.account = 5, .roles = 1, .created_us = NOW_US, .revoked_us = INT64_MAX, .hint = "o", .hash = {1}};
+    fill(&f);
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_key_add(f.store, &own, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert_int_eq(own.id, 2);
+    add_of_account(&f, 2, "192.0.2.1", "retain", "{\"account\":5}"); /* is of no one account */
+    add_of_account(&f, 0, "192.0.2.1", "alert drop", "{\"account\":5,\"id\":\"a\"}");
+    add_of_account(&f, 0, "user eva", "key revoke", "{\"id\":2}");
+    add_of_account(&f, 0, "", "invoice", "{\"account\":5,\"month\":7}");
+    add_of_account(&f, 2, "192.0.2.1", "key create", "{\"sha256\":\"00\"}");
+    add_of_account(&f, 1, "192.0.2.1", "alert drop", "{\"account\":55}");
+    add_of_account(&f, 1, "192.0.2.1", "key revoke", "{\"id\":1}");
+#define AT "{\"Timestamp\":\"2026-11-18T00:00:00Z\",\"Product\":"
+#define TOKEN "\"Billing\",\"ResourceType\":\"Alert\",\"ResourceId\":\"a\",\"Action\":\"Delete\",\"ActorId\":null," \
+              "\"ActorType\":\"Token\",\"Diff\":\"{\\\"account\\\":5,\\\"id\\\":\\\"a\\\"}\"}"
+#define EVA "\"Account\",\"ResourceType\":\"ApiKey\",\"ResourceId\":\"2\",\"Action\":\"Delete\",\"ActorId\":null," \
+            "\"ActorType\":\"Operator\",\"Diff\":null}"
+#define SELF "\"Billing\",\"ResourceType\":\"Invoice\",\"ResourceId\":\"7\",\"Action\":\"Create\",\"ActorId\":null," \
+             "\"ActorType\":\"System\",\"Diff\":null}"
+#define OWN "\"Account\",\"ResourceType\":\"ApiKey\",\"ResourceId\":null,\"Action\":\"Create\",\"ActorId\":\"2\"," \
+            "\"ActorType\":\"ApiKey\",\"Diff\":\"{\\\"sha256\\\":\\\"00\\\"}\"}"
+    asked(&f, (tb_audit_ask){.account = 5, .limit = 3},
+          "{\"Logs\":[" AT TOKEN "," AT EVA "," AT SELF "],\"HasMoreData\":true,\"ContinuationToken\":\"3\"}");
+    asked(&f, (tb_audit_ask){.account = 5, .limit = 3, .at = 3},
+          "{\"Logs\":[" AT OWN "],\"HasMoreData\":false,\"ContinuationToken\":null}");
+    asked(&f, (tb_audit_ask){.account = 5, .limit = 1, .descending = true},
+          "{\"Logs\":[" AT OWN "],\"HasMoreData\":true,\"ContinuationToken\":\"3\"}");
+    asked(&f, (tb_audit_ask){.account = 5, .limit = 2, .descending = true, .at = 2},
+          "{\"Logs\":[" AT EVA "," AT TOKEN "],\"HasMoreData\":false,\"ContinuationToken\":null}");
+    asked(&f, (tb_audit_ask){.account = 6, .limit = 9}, "{\"Logs\":[],\"HasMoreData\":false,\"ContinuationToken\":null}");
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_page_of_long_entries_ends_early)
+{
+    static char most[TB_AUDIT_ARGUMENTS_MAX + 1];
+    fixture f;
+    tb_error err = {0};
+    tb_buf out;
+    fixture_init(&f);
+    snprintf(most, sizeof most, "{\"account\":5,\"note\":\"%*s\"}", TB_AUDIT_ARGUMENTS_MAX - 24, "");
+    ok(tb_store_begin(f.store, &err));
+    const tb_audit_entry entry = {.at_us = NOW_US, .operation = "alert set", .origin = "192.0.2.1", .arguments = most};
+    for (int i = 0; i < 600; i++)
+        ok(tb_store_audit_add(f.store, &entry, &err));
+    ok(tb_store_commit(f.store, &err));
+    const tb_audit_ask ask = {.account = 5, .day = tb_day_from_us(NOW_US), .limit = TB_AUDIT_ENTRIES_MAX};
+    tb_buf_init(&out, (size_t)64 << 20, NULL);
+    ok(tb_account_audit(f.store, &ask, &out, &err));
+    ck_assert_uint_gt(out.len, TB_AUDIT_PAGE_BYTES);
+    ck_assert_uint_lt(out.len, TB_AUDIT_PAGE_BYTES + 2 * TB_AUDIT_ARGUMENTS_MAX);
+    tb_buf_add(&out, "", 1);
+    ck_assert_ptr_nonnull(strstr(out.data, "\"HasMoreData\":true,\"ContinuationToken\":\"5"));
+    tb_buf_release(&out);
+    fixture_release(&f);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("audit");
     tcase_add_test(t, entries_are_read_in_their_order_page_by_page);
     tcase_add_test(t, a_page_has_an_end);
+    tcase_add_test(t, an_account_sees_who_changed_what);
+    tcase_add_test(t, a_page_of_long_entries_ends_early);
     tcase_add_test(t, an_entry_goes_with_its_transaction);
     tcase_add_test(t, what_is_no_entry_is_refused);
     tcase_add_test(t, entries_neither_change_nor_go);

@@ -33,6 +33,9 @@
     " ORDER BY edge LIMIT 1)) ELSE (SELECT id FROM series_placed WHERE " of                         \
     " ORDER BY edge LIMIT 1) END"
 
+/* Account a has the text s in its name, ignoring ASCII case, or in its number. */
+#define TB__ACCOUNT_FOUND(s) "(instr(lower(a.name),lower(" s "))>0 OR instr(a.id," s ")>0)"
+
 #define TB__ZONE_FOUND(s)                                                                          \
     "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
     " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \

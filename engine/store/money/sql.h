@@ -166,8 +166,7 @@
 #define TB__GAUGE_COUNTS "version<=?4 AND gone_version>?4"
 
 #define TB__ACCOUNTS_CHOSEN                                                                        \
-    "SELECT id FROM account WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR"              \
-    " instr(lower(name),lower(?2))>0 OR instr(id,?2)>0)"
+    "SELECT id FROM account a WHERE deleted_us=" TB__FOR_EVER " AND id>?1 AND(?2='' OR " TB__ACCOUNT_FOUND("?2") ")"
 
 #define TB__MONEY_STATEMENTS(X)                                                                    \
     /* the version that the running transaction will commit */                                     \

@@ -109,6 +109,27 @@ tb_code tb_store_audit(tb_store *store, int64_t after_id, size_t limit,
     return code;
 }
 
+static const char *text_at(sqlite3_stmt *s, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    return text ? text : "";
+}
+
+tb_code tb_store_audit_each(tb_store *store, const tb_audit_span *span, tb_audit_fn each, void *ctx, tb_error *err)
+{
+    const int64_t values[3] = {span->account, span->from_us, span->to_us};
+    sqlite3_stmt *s;
+    bool row = true, more = true;
+    tb_code code = tb__sql_ints(store, span->descending ? TB__SQL_AUDIT_OF_LATEST : TB__SQL_AUDIT_OF, values, 3, &s, err);
+    while (!code && more && !(code = tb__step(store, s, &row, err)) && row) {
+        const tb_audit_entry entry = {sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2),
+                                      text_at(s, 3), text_at(s, 4), text_at(s, 5)};
+        more = each(ctx, &entry, sqlite3_column_int(s, 6) != 0);
+        if (!more) sqlite3_reset(s);
+    }
+    return code;
+}
+
 tb_code tb_store_audit_newest(tb_store *store, int64_t *ret_id, tb_error *err)
 {
     return tb__int_of(store, TB__SQL_AUDIT_LAST, NULL, 0, 0, ret_id, err);

@@ -49,6 +49,24 @@
     "'zone' AND json_valid(d.document) AND d.id IN(SELECT id FROM zone WHERE account=?1)) AS n"     \
     " WHERE length(n.said)>3 AND n.said<>'forgotten' AND instr(lower(r.reason),lower(n.said))))"
 
+/* What key's holder ?1 finds by the text ?2: (kind, id) by tb_found_kind. Account 0, the operator's, has no parts. */
+#define TB__SEARCHED                                                                               \
+    "WITH found(kind,id) AS(SELECT 0,a.id FROM account a WHERE ?1=0 AND a.deleted_us=" TB__FOR_EVER \
+    " AND " TB__ACCOUNT_FOUND("?2")                                                                \
+    " UNION ALL SELECT 1,z.id FROM zone z WHERE z.account=?1 AND z." TB__ZONE_THERE                \
+    " AND(CAST(z.id AS TEXT)=?2 OR " TB__ZONE_FOUND("?2") ")"                                      \
+    " UNION ALL SELECT 2,s.id FROM shield_zone s WHERE s.account=?1 AND s.deleted_us=" TB__FOR_EVER \
+    " AND(CAST(s.id AS TEXT)=?2 OR instr(lower(s.name),lower(?2))>0)"                              \
+    " UNION ALL SELECT 3,b.id FROM balancer b WHERE b.account=?1 AND b.deleted_us=" TB__FOR_EVER   \
+    " AND CAST(b.id AS TEXT)=?2) "
+
+/* Entries of the audit log about account ?1, in [?2, ?3). The keys of an account are few. */
+#define TB__AUDIT_OF                                                                               \
+    "SELECT a.id,a.at_us,a.key,a.origin,a.operation,a.arguments,"                                  \
+    "a.key IN(SELECT id FROM key WHERE account=?1) AS own FROM audit a WHERE a.at_us>=?2 AND a.at_us<?3" \
+    " AND(own OR a.arguments->>'$.account'=?1 OR(a.operation='key revoke' AND a.arguments->>'$.id' IN" \
+    "(SELECT id FROM key WHERE account=?1))) ORDER BY a.id"
+
 #define TB__THINGS_STATEMENTS(X)                                                                   \
     X(KNOWN_HOSTS,                                                                                 \
       "SELECT z.id,z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net') FROM zone z"    \
@@ -284,6 +302,14 @@
     X(REGION_REBILLED,                                                                             \
       "SELECT count(*) FROM region_billing b JOIN edge e ON e.code=b.code WHERE b.version="        \
       TB__NEXT_VERSION)                                                                            \
+    X(SEARCH_COUNT, TB__SEARCHED "SELECT count(*) FROM found")                                     \
+    X(SEARCH, TB__SEARCHED                                                                         \
+      "SELECT f.kind,f.id,coalesce(a.name,z.name,s.name),coalesce((SELECT " TB__HOSTNAME           \
+      " FROM json_each(z.document,'$.hostnames') h WHERE instr(lower(" TB__HOSTNAME "),lower(?2))>0 LIMIT 1)," \
+      "z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),s.zone"                    \
+      " FROM(SELECT kind,id FROM found ORDER BY kind,id LIMIT ?3 OFFSET ?4) f"                     \
+      " LEFT JOIN account a ON f.kind=0 AND a.id=f.id LEFT JOIN zone z ON f.kind=1 AND z.id=f.id"  \
+      " LEFT JOIN shield_zone s ON f.kind=2 AND s.id=f.id ORDER BY f.kind,f.id")                   \
     /* audit */                                                                                    \
     X(AUDIT_LAST, "SELECT id,chain FROM audit ORDER BY id DESC LIMIT 1")                           \
     /* the last thousand: one that was backdated is not the latest */                              \
@@ -291,6 +317,8 @@
     X(AUDIT_INSERT, "INSERT INTO audit(" TB__C_audit("") ")VALUES(?1,?2,?3,?4,?5,?6,?7)")          \
     X(AUDIT, "SELECT id,at_us,key,origin,operation,arguments FROM audit WHERE id>?1"               \
              " ORDER BY id LIMIT ?2")                                                              \
+    X(AUDIT_OF, TB__AUDIT_OF)                                                                      \
+    X(AUDIT_OF_LATEST, TB__AUDIT_OF " DESC")                                                       \
     /* alerts, the outbox */                                                                       \
     X(ALERT_ACCOUNTS,                                                                              \
       "SELECT id FROM account WHERE id>?1 AND " TB__ALERTS_DECLARED " UNION SELECT id FROM account WHERE id>?1 AND" \

@@ -35,7 +35,7 @@
 #define TB__ACCOUNTS_SUMMED                                                                        \
     "SELECT a.id,coalesce((SELECT s.id FROM account_series s WHERE s.account=a.id"                 \
     " AND s.edge BETWEEN ?1 AND ?2 ORDER BY s.edge LIMIT 1),0),-9223372036854775807,a."            \
-    TB__ZONE_THERE " FROM account a WHERE ?3='' OR instr(lower(a.name),lower(?3))>0 OR instr(a.id,?3)>0"
+    TB__ZONE_THERE " FROM account a WHERE ?3='' OR " TB__ACCOUNT_FOUND("?3")
 
 #define TB__USAGE_STATEMENTS(X)                                                                    \
     X(ROWS_CHANGED, "INSERT INTO meta(name,value) VALUES('rows_version',1) ON CONFLICT DO UPDATE SET" \
