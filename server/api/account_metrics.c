@@ -1,0 +1,74 @@
+/* GET /metrics/account: the running month of the key's account for Prometheus. The key's roles decide which parts the
+ * answer has. Answers are cached by the store's version, the account, the hour, the parts and the form, and computed on
+ * the slow-query lane, since a forecast and many zones take milliseconds. */
+#include <string.h>
+
+#include "api/cached.h"
+#include "api/handlers.h"
+#include "http/query.h"
+#include "tollbook/calendar.h"
+#include "tollbook/statistics.h"
+
+/* Lies in r->work. */
+typedef struct question {
+    cached_question cached;
+    tb_account_metrics_query ask;
+} question;
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
+
+#define TAG UINT64_C(0x6d6574726963734b) /* tells these keys from those of others */
+
+static cache_key key_of(const void *asked, uint64_t version)
+{
+    const tb_account_metrics_query *a = &((const question *)asked)->ask;
+    const uint64_t parts = (uint64_t)a->form << 2 | (uint64_t)a->traffic << 1 | a->money;
+    return (cache_key){{version, (uint64_t)a->account, (uint64_t)tb_hour_from_us(a->now_us), parts, 0, TAG}};
+}
+
+static tb_code fill_metrics(tb_store *store, void *asked, tb_buf *out, tb_error *err)
+{
+    const question *q = asked;
+    return tb_account_metrics(store, &q->ask, out, err);
+}
+
+static const cached_kind cached = {key_of, fill_metrics};
+
+/* Prometheus' text format is for clients that do not ask for OpenMetrics. */
+static tb_metrics_form form_of(const request *r)
+{
+    static const char *const types[] = {"text/plain", "application/openmetrics-text"};
+    return query_choose_type(request_header(r, HEADER_ACCEPT), types, 2) == 1 ? TB_METRICS_OPEN : TB_METRICS_TEXT;
+}
+
+static tb_code read_question(request *r, question *q, tb_error *err)
+{
+    *q = (question){.ask = {.now_us = request_now_us(r),
+                            .traffic = tb_roles_open(r->roles, TB_ACCESS_INSIGHTS),
+                            .money = tb_roles_open(r->roles, TB_ACCESS_BILLING),
+                            .form = form_of(r)}};
+    if (!q->ask.traffic && !q->ask.money)
+        return tb_fail(err, TB_E_FORBIDDEN, NULL, "This key may read neither statistics nor bills.");
+    return api_account_asked(r, &q->ask.account, err);
+}
+
+/* An answer is JSON where nothing else is said. */
+static void say_form(request *r)
+{
+    const question *q = (const question *)(const void *)r->work;
+    if (r->reply.kind == REPLY_ANSWER) r->reply.content_type = tb_metrics_media_type(q->ask.form);
+}
+
+void api_account_metrics(request *r)
+{
+    question *q = (question *)(void *)r->work;
+    tb_error err;
+    if (read_question(r, q, &err)) request_fail_as(r, &err);
+    else cached_answer_slow(r, &cached);
+    say_form(r);
+}
+
+void api_account_metrics_done(request *r)
+{
+    api_cached_done(r);
+    say_form(r);
+}
