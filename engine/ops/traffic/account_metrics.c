@@ -337,21 +337,22 @@ static void put_lasts(const writing *w, const tb_forecast *f)
                        rows[i].day * (TB_US_PER_DAY / TB_US_PER_S));
 }
 
-static tb_code put_forecast(const writing *w)
+tb_code tb_account_forecast_metrics(tb_store *store, const tb_account_metrics_query *query, tb_buf *out, tb_error *err)
 {
     static const tb_metric_family net = {PREFIX "forecast_charges", "gauge", "",
                                          "Charges forecast for the whole month, without tax, by percentile."},
                                   gross = {PREFIX "forecast_charges_with_tax", "gauge", "",
                                            "Charges forecast for the whole month, with tax, by percentile."};
+    const writing w = {store, query, out, err};
+    const tb_forecast_question question = {.account = query->account, .at_us = query->now_us, .seed = TB_FORECAST_SEED,
+                                           .paths = TB_FORECAST_PATHS};
     tb_forecast f;
-    const tb_forecast_question question = {.account = w->query->account, .at_us = w->query->now_us,
-                                           .seed = TB_FORECAST_SEED, .paths = TB_FORECAST_PATHS};
-    tb_code code = tb_running_forecast(w->store, &question, &f, w->err);
+    tb_code code = tb_running_forecast(store, &question, &f, err);
     if (code) return code;
-    put_spread(w, &net, &f, &f.net);
-    put_spread(w, &gross, &f, &f.gross);
-    put_lasts(w, &f);
-    return TB_OK;
+    put_spread(&w, &net, &f, &f.net);
+    put_spread(&w, &gross, &f, &f.gross);
+    put_lasts(&w, &f);
+    return tb_buf_check(out, err);
 }
 
 static tb_code put_money(const writing *w)
@@ -359,7 +360,9 @@ static tb_code put_money(const writing *w)
     tb_account_money money;
     tb_code code = put_month(w, &money);
     if (!code) code = put_balance(w, &money);
-    return code ? code : put_forecast(w);
+    if (code || !w->query->forecast.data) return code ? code : tb_account_forecast_metrics(w->store, w->query, w->out, w->err);
+    tb_buf_add(w->out, w->query->forecast.data, w->query->forecast.len);
+    return TB_OK;
 }
 
 /* --- the answer --- */
