@@ -73,8 +73,6 @@ static tb_code read_question(request *r, question *q, tb_error *err)
                             .traffic = tb_roles_open(r->roles, TB_ACCESS_INSIGHTS),
                             .money = tb_roles_open(r->roles, TB_ACCESS_BILLING),
                             .form = form_of(r)}};
-    if (!q->ask.traffic && !q->ask.money)
-        return tb_fail(err, TB_E_FORBIDDEN, NULL, "This key may read neither statistics nor bills.");
     return api_account_asked(r, &q->ask.account, err);
 }
 

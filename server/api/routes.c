@@ -37,7 +37,7 @@
 /* Prometheus sends a key as a bearer token. The key's roles decide what the answer has: see account_metrics.c. */
 #define ACCOUNT_FIGURES(path, name_, handle_, finish_)                                             \
     {                                                                                              \
-        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_ANY, .name = name_,               \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_METRICS, .name = name_,           \
         .bearer_key = true, .handle = handle_, .finish = finish_                                   \
     }
 

@@ -35,6 +35,7 @@ def roles():
     # those that read all accounts about all.
     return {role: found | ({"billing"} if found & {"billing", "read"} else set())
             | ({"insights"} if found & {"statistics", "read"} else set())
+            | ({"metrics"} if found & {"statistics", "billing", "read"} else set())
             | ({"admin_read"} if found & {"admin", "read"} else set())
             for role, found in opens.items()}
 
