@@ -24,7 +24,7 @@ _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.
 #define TAG          UINT64_C(0x6d6574726963734b)
 #define FORECAST_TAG UINT64_C(0x6d65747269637346)
 
-static cache_key key_of(const void *asked, uint64_t version)
+static cache_key metrics_key(const void *asked, uint64_t version)
 {
     const tb_account_metrics_query *a = &((const question *)asked)->ask;
     const uint64_t parts = (uint64_t)a->form << 2 | (uint64_t)a->traffic << 1 | a->money;
@@ -57,7 +57,7 @@ static tb_code fill_metrics(tb_store *store, void *asked, tb_buf *out, tb_error 
     return code;
 }
 
-static const cached_kind cached = {key_of, fill_metrics};
+static const cached_kind cached = {metrics_key, fill_metrics};
 
 /* Prometheus' text format is for clients that do not ask for OpenMetrics. */
 static tb_metrics_form form_of(const request *r)

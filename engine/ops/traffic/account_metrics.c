@@ -216,7 +216,7 @@ static tb_code fill_rows(const writing *w, zone_list *z)
     return code;
 }
 
-static void put_number(const writing *w, const tb_metric_family *family, uint64_t value)
+static void put_plain_gauge(const writing *w, const tb_metric_family *family, uint64_t value)
 {
     tb_metric_head(w->out, w->query->form, family);
     tb_buf_fmt(w->out, "%s %" PRIu64 "\n", family->name, value);
@@ -234,8 +234,8 @@ static tb_code put_zones(const writing *w, const tb_scope *scope, tb_range days)
     if (!code) code = choose_zones(&z, w->err);
     if (!code) code = fill_rows(w, &z);
     if (!code) {
-        put_number(w, &all, z.sums.n);
-        put_number(w, &left, z.sums.n - z.n);
+        put_plain_gauge(w, &all, z.sums.n);
+        put_plain_gauge(w, &left, z.sums.n - z.n);
         put_info(w, "zone", PREFIX "zone_info", "The name of a pull zone.", z.rows, z.n);
         put_figures(w, "zone", zone_figures, z.rows, z.n);
     }
@@ -270,7 +270,7 @@ static void put_decimal(const writing *w, const tb_metric_family *family, const 
     put_amount(w, family, money->currency, text);
 }
 
-static tb_code put_month(const writing *w, tb_account_money *money)
+static tb_code put_charges(const writing *w, tb_account_money *money)
 {
     static const tb_metric_family net = {PREFIX "month_charges", "gauge", "", "Charges since the month began, without tax, exact."},
                                   gross = {PREFIX "month_charges_with_tax", "gauge", "",
@@ -284,7 +284,7 @@ static tb_code put_month(const writing *w, tb_account_money *money)
     tb_metric_head(w->out, w->query->form, &net);
     put_amount(w, &net, money->currency, text);
     put_decimal(w, &gross, money, money->total);
-    put_number(w, &complete, money->complete);
+    put_plain_gauge(w, &complete, money->complete);
     return TB_OK;
 }
 
@@ -358,7 +358,7 @@ tb_code tb_account_forecast_metrics(tb_store *store, const tb_account_metrics_qu
 static tb_code put_money(const writing *w)
 {
     tb_account_money money;
-    tb_code code = put_month(w, &money);
+    tb_code code = put_charges(w, &money);
     if (!code) code = put_balance(w, &money);
     if (code || !w->query->forecast.data) return code ? code : tb_account_forecast_metrics(w->store, w->query, w->out, w->err);
     tb_buf_add(w->out, w->query->forecast.data, w->query->forecast.len);
@@ -367,7 +367,7 @@ static tb_code put_money(const writing *w)
 
 /* --- the answer --- */
 
-static tb_code put_account(const writing *w)
+static tb_code put_identity(const writing *w)
 {
     static const tb_metric_family info = {PREFIX "info", "info", "", "The account."},
                                   start = {PREFIX "month_start_timestamp_seconds", "gauge", "seconds",
@@ -383,7 +383,7 @@ static tb_code put_account(const writing *w)
         tb_buf_fmt(w->out, "%s{account=\"%s\",", info.name, id);
         tb_metric_label(w->out, "name", name.data ? name.data : "", name.len);
         tb_buf_str(w->out, "} 1\n");
-        put_number(w, &start, (uint64_t)(tb_month_start_us(tb_month_from_us(w->query->now_us)) / TB_US_PER_S));
+        put_plain_gauge(w, &start, (uint64_t)(tb_month_start_us(tb_month_from_us(w->query->now_us)) / TB_US_PER_S));
     }
     tb_buf_release(&name);
     return code;
@@ -392,7 +392,7 @@ static tb_code put_account(const writing *w)
 tb_code tb_account_metrics(tb_store *store, const tb_account_metrics_query *query, tb_buf *out, tb_error *err)
 {
     const writing w = {store, query, out, err};
-    tb_code code = put_account(&w);
+    tb_code code = put_identity(&w);
     if (!code && query->traffic) code = put_traffic(&w);
     if (!code && query->money) code = put_money(&w);
     if (query->form == TB_METRICS_OPEN) tb_buf_str(out, "# EOF\n");
