@@ -138,7 +138,9 @@ class Figures(Case):
             self.assertEqual(money("month_charges_with_tax"), round(money("month_charges"), 2))  # no tax is declared
             self.assertEqual(found["charges_complete", ()], "1")
             self.assertEqual(money("balance"), Decimal(str(bill["Balance"])))
-            self.assertEqual(money("open_amount"), sum(Decimal(one["remaining"] or 0) for one in invoices))
+            owed = [(one["due"], Decimal(one["remaining"])) for one in invoices if one["remaining"]]
+            self.assertEqual(money("open_amount"), sum(amount for _, amount in owed))
+            self.assertEqual(money("overdue_amount"), sum(amount for due, amount in owed if due < "2026-11-04"))
             for percentile in ("5", "50", "95"):
                 for name, of in (("forecast_charges", "net"), ("forecast_charges_with_tax", "gross")):
                     self.assertEqual(found[name, (("currency", "USD"), ("percentile", percentile))],
