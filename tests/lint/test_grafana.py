@@ -33,7 +33,7 @@ INFINITY = "yesoreyeram-infinity-datasource"
 # What Grafana puts for its variables; those of a dashboard as where all is chosen.
 PUT = {"__rate_interval": "1m", "job": {"server.json": "tollbook", "account.json": "tollbook-account"},
        "instance": {"server.json": ".+", "account.json": "acme"}, "zone": {"server.json": "", "account.json": ".+", "customer.json": "-1"},
-       "__from:date:iso": "2026-10-28T09:00:00.000Z", "__to:date:iso": "2026-11-04T09:00:00.000Z"}
+       "by": "hour", "__from:date:iso": "2026-10-28T09:00:00.000Z", "__to:date:iso": "2026-11-04T09:00:00.000Z"}
 
 
 def filled(text, board):
@@ -70,7 +70,7 @@ class Form(unittest.TestCase):
             asked = {(one["type"], one["id"]) for one in board["__requires"]}
             used = {("panel", panel["type"]) for panel in panels(name)} | {("grafana", "grafana"), ("datasource", source["pluginId"])}
             self.assertEqual(asked, used, name)
-            for thing in (*panels(name), *variables(name)):
+            for thing in (*panels(name), *(of for of in variables(name) if of["type"] == "query")):
                 for of in (thing, *thing.get("targets", ())):
                     self.assertEqual(of["datasource"], {"type": source["pluginId"], "uid": "${datasource}"})
 
@@ -210,7 +210,9 @@ class Answers(unittest.TestCase):
             options += ["--usage", f"clickhouse://127.0.0.1:{shard.port}/boards"]
         cls.server = Server(*options, log=None)
         cls.addClassCleanup(cls.stop)
-        for name in ("operator", "user", "ingest"):
+        roles = {"Account": 1, "Roles": ["SubuserStatistics", "SubuserBilling"]}  # as the page says
+        cls.server.keys["watcher"] = cls.server.ask("POST", "/keys", "operator", json.dumps(roles).encode()).json()["Key"]
+        for name in ("operator", "watcher", "ingest"):
             file = cls.path / name
             file.touch(0o600)
             file.write_text(cls.server.keys[name])
@@ -238,7 +240,7 @@ class Answers(unittest.TestCase):
     # --- Prometheus ---
 
     def jobs(self):
-        keys = {"tollbook": "operator", "tollbook-account": "user"}
+        keys = {"tollbook": "operator", "tollbook-account": "watcher"}
         jobs = jobs_of_the_page()
         self.assertEqual([job["job_name"] for job in jobs], list(keys))
         for job in jobs:
@@ -299,7 +301,7 @@ class Answers(unittest.TestCase):
         self.assertEqual({(found["text"], found["value"]) for found in map(pattern.search, lines)},
                          {("acme-video", "101"), ("acme-static", "102")})
 
-    def test_the_pages_alerts_fire_on_series_that_are_there(self):
+    def test_the_pages_alerts_are_rules_on_metrics_that_are_there(self):
         blocks = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
         rules, = (block for block in blocks if "groups" in yaml.safe_load(block))
         path = self.path / "rules.yml"
@@ -319,17 +321,25 @@ class Answers(unittest.TestCase):
             self.skipTest("jq is not installed (tests/dependencies test)")
         for board in of_kind(INFINITY):
             for variable in variables(board):
-                self.target_has_columns(board, variable["name"], variable["query"]["infinityQuery"])
+                if variable["type"] == "custom":
+                    self.values_are_taken(variable)
+                else:
+                    self.target_has_columns(board, variable["name"], variable["query"]["infinityQuery"])
             for panel in panels(board):
                 for target in panel["targets"]:
                     self.target_has_columns(board, panel["title"], target)
+
+    def values_are_taken(self, variable):
+        self.assertEqual([one["value"] for one in variable["options"]], variable["query"].split(","))
+        for value in variable["query"].split(","):
+            self.assertEqual(self.server.get(f"/insights?{variable['name']}={value}", "watcher").status, 200, value)
 
     def target_has_columns(self, board, title, target):
         what = (board, title)
         self.assertEqual([target[name] for name in ("type", "source", "parser", "format")], ["json", "url", "jq-backend", "table"], what)
         self.assertEqual(target["url_options"]["method"], "GET")
         query = urllib.parse.urlencode({one["key"]: filled(one["value"], board) for one in target["url_options"]["params"]})
-        answer = self.server.get(target["url"] + ("?" + query if query else ""))
+        answer = self.server.get(target["url"] + ("?" + query if query else ""), "watcher")
         self.assertEqual(answer.status, 200, (what, answer.body))
         done = subprocess.run(["jq", "--compact-output", target["root_selector"]], input=answer.body, capture_output=True,
                               check=False, timeout=PATIENCE)
