@@ -278,6 +278,20 @@ class Changes(Case):
         self.send(hit(101).replace(b"1793707200000", str(moment - 10 * 86400000).encode()))
         self.assertEqual(self.requests(), before + 2)
 
+    def test_the_forecast_is_an_hours(self):
+        answer = self.server.ask("POST", "/books", "operator", json.dumps(BOOK).encode())
+        self.assertEqual(answer.status, 201, answer.body)
+        median = "forecast_charges", (("currency", "USD"), ("percentile", "50"))
+        so_far = "month_charges", (("currency", "USD"),)
+        before = samples(self.server.get("/metrics/account", "other").body.decode())
+        row = {"hour": "2026-11-03T05:00:00Z", "zone": 201, "region": "DE", "requests": 1, "bytes": 10**15}
+        answer = self.server.ask("POST", "/ingest/buckets", "operator", json.dumps(row).encode(), Content_Type="application/x-ndjson")
+        self.assertEqual(answer.status, 200, answer.body)
+        after = samples(self.server.get("/metrics/account", "other").body.decode())
+        self.assertGreater(Decimal(after[so_far]), Decimal(before[so_far]))
+        self.assertEqual(after[median], before[median])
+        self.assertNotEqual(self.server.get("/billing/forecast", "other").json()["money"]["net"]["p50"], after[median])
+
     def test_what_is_withdrawn_is_gone(self):
         before = self.requests(102)
         line = hit(102, 77)
