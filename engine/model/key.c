@@ -21,8 +21,9 @@ static const struct {
                                (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS |             \
                                ((stats) | (reads)) << TB_ACCESS_INSIGHTS |                         \
                                (reads) << TB_ACCESS_READ | (money) << TB_ACCESS_MONEY |            \
-                               (admin) << TB_ACCESS_ADMIN | ((admin) | (reads)) << TB_ACCESS_ADMIN_READ |  \
-                               ((zones) | (reads)) << TB_ACCESS_SEARCH},
+                               (admin) << TB_ACCESS_ADMIN | ((admin) | (reads)) << TB_ACCESS_ADMIN_READ | \
+                               ((zones) | (reads)) << TB_ACCESS_SEARCH |                           \
+                               ((stats) | (billing) | (reads)) << TB_ACCESS_METRICS},
     TB_ROLES(TB_X)
 #undef TB_X
 };

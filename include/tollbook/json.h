@@ -1,4 +1,4 @@
-/* Writes numbers and strings as JSON text, and text in HTML pages, for all modules; no locale, and no double in a
+/* Writes numbers and strings as JSON text, text in HTML pages, and metrics for Prometheus, for all modules; no locale, and no double in a
  * counter. The writers return the end of their output and need the room that the constants of their names give.
  * tb_json_fits checks a text before it is parsed. */
 #ifndef TOLLBOOK_JSON_H
@@ -37,6 +37,25 @@ bool tb_json_fits(const char *text, size_t len);
 
 /* Appends the text with & < > and " as entities, safe in an element and in a quoted attribute of HTML. */
 void tb_html_text(tb_buf *out, const char *text);
+
+/* Metrics as Prometheus reads them. */
+typedef enum tb_metrics_form {
+    TB_METRICS_TEXT, /* Prometheus' text format 0.0.4 */
+    TB_METRICS_OPEN, /* OpenMetrics 1.0.0 */
+    TB_METRICS_FORMS
+} tb_metrics_form;
+/* The Content-Type of a form. */
+const char *tb_metrics_media_type(tb_metrics_form form);
+
+/* A family of samples. name: that of its samples. type: "counter", whose name ends with _total, "gauge", "histogram", or
+ * "info", whose name ends with _info. unit: the name's last word where that is a unit, such as "bytes"; else "". */
+typedef struct tb_metric_family {
+    const char *name, *type, *unit, *help;
+} tb_metric_family;
+/* Appends the lines that stand above the family's samples. */
+void tb_metric_head(tb_buf *out, tb_metrics_form form, const tb_metric_family *family);
+/* Appends name="value", escaped. */
+void tb_metric_label(tb_buf *out, const char *name, const char *value, size_t len);
 
 TB_API_END
 

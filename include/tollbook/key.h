@@ -51,6 +51,7 @@ typedef enum tb_access {
     TB_ACCESS_ADMIN, /* keys and alerts are changed: of all accounts by Operator, of its own by CustomerAdmin */
     TB_ACCESS_ADMIN_READ, /* the same are looked at: these, and those that read all accounts */
     TB_ACCESS_SEARCH, /* pull zones' roles, and those that read all accounts */
+    TB_ACCESS_METRICS, /* statistics' and billing's roles, and those that read all accounts */
     TB_ACCESS_COUNT
 } tb_access;
 

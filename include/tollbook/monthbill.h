@@ -88,6 +88,18 @@ TB_MUST_USE tb_code tb_account_summary(tb_store *store, int64_t account, int64_t
 TB_MUST_USE tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us,
                                        tb_buf *out, tb_error *err);
 
+/* The money of that month, and the account's balance. */
+typedef struct tb_account_money {
+    char currency[4];
+    int minor_digits;
+    tb_sum net;       /* charges so far, exact, without tax: ThisMonthCharges of GET /billing */
+    tb_decimal total; /* rounded, with tax */
+    bool complete;    /* false: some usage has no price and is not in these */
+    bool prepaid;
+    tb_decimal balance, available; /* available: once the month so far is paid, of a prepaid account */
+} tb_account_money;
+TB_MUST_USE tb_code tb_account_money_read(tb_store *store, int64_t account, int64_t now_us, tb_account_money *ret, tb_error *err);
+
 typedef struct tb_zone_amount {
     int64_t zone;
     tb_decimal amount; /* exact */

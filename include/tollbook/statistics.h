@@ -8,6 +8,7 @@
 #include "tollbook/invoicestore.h"
 #include "tollbook/ledgerstore.h"
 #include "tollbook/answer.h"
+#include "tollbook/json.h"
 #include "tollbook/monthbill.h"
 #include "tollbook/store.h"
 #include "tollbook/totals.h"
@@ -77,6 +78,24 @@ TB_MUST_USE tb_code tb_insights_in(tb_store *store, const tb_insights_query *ask
 /* Whether the sums that zones are ranked by are kept (tb_store_zone_sums_known), so that the answer takes about a
  * millisecond. In no transaction. */
 TB_MUST_USE tb_code tb_insights_known(tb_store *store, const tb_insights_query *ask, bool *ret_known, tb_error *err);
+
+/* The answer of GET /metrics/account: an account's running month as metrics for Prometheus. */
+
+#define TB_ACCOUNT_METRICS_ZONES 2000 /* zones that are listed, those with the most bytes */
+
+typedef struct tb_account_metrics_query {
+    int64_t account, now_us;
+    bool traffic, money; /* the parts of the answer */
+    tb_metrics_form form;
+    tb_text forecast; /* a part of the money, as tb_account_forecast_metrics made it before; data NULL: it is made now */
+} tb_account_metrics_query;
+
+/* Appends the answer, read in the caller's snapshot. TB_E_NOT_FOUND: no such account; other errors as of bills and
+ * forecasts. */
+TB_MUST_USE tb_code tb_account_metrics(tb_store *store, const tb_account_metrics_query *query, tb_buf *out, tb_error *err);
+/* Appends the forecast alone. It takes longer than all other figures, and changes little in an hour. */
+TB_MUST_USE tb_code tb_account_forecast_metrics(tb_store *store, const tb_account_metrics_query *query, tb_buf *out,
+                                                tb_error *err);
 
 /* The answer of GET /insights/why: the change of a figure between two spans, split. */
 

@@ -13,6 +13,10 @@ void api_insights(request *r);
 /* A customer's key sees its own account; an operator's key names one, or sees the fleet (TB_ALL). */
 TB_MUST_USE tb_code api_choose_account(const request *r, int64_t asked, int64_t *ret, tb_error *err);
 
+/* account_metrics.c */
+void api_account_metrics(request *r);
+void api_account_metrics_done(request *r);
+
 /* why.c */
 void api_why(request *r);
 void api_cached_done(request *r); /* cached.c */

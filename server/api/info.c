@@ -374,7 +374,7 @@ void api_metrics(request *r)
     put_compaction(s, out);
     put_server(s, out);
     put_process(s, out);
-    request_answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8");
+    request_answer_text(r, 200, tb_metrics_media_type(TB_METRICS_TEXT));
 }
 
 /* --- GET /openapi.json --- */

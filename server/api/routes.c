@@ -34,6 +34,13 @@
         .keyed = true, .exact = true, .handle = handle_                                            \
     }
 
+/* Prometheus sends a key as a bearer token. The key's roles decide what the answer has: see account_metrics.c. */
+#define ACCOUNT_FIGURES(path, name_, handle_, finish_)                                             \
+    {                                                                                              \
+        .method = HTTP_GET, .pattern = path, .access = TB_ACCESS_METRICS, .name = name_,           \
+        .bearer_key = true, .handle = handle_, .finish = finish_                                   \
+    }
+
 #define EVENTS(path, name_)                                                                        \
     {                                                                                              \
         .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_INGEST, .body = ROUTE_JSON,      \
@@ -161,6 +168,7 @@ const route api_routes[] = {
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
     FIGURES("/metrics", "metrics", api_metrics),
+    ACCOUNT_FIGURES("/metrics/account", "account_metrics", api_account_metrics, api_account_metrics_done),
     ROW(GET, "/openapi.json", NONE, NO_BODY, "openapi", api_openapi, NULL),
     OPERATION(POST, "/catalog", OPERATOR, JSON, "catalog", "apply", NULL, NULL),
     OPERATION(POST, "/books", OPERATOR, JSON, "books_add", "book add", NULL, NULL),

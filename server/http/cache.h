@@ -2,8 +2,8 @@
  *
  * An answer is immutable once it is shared; its gzip form is made at the first request for it and kept. Answers are
  * reference-counted: the caller of cache_get and answer_new owns a reference and releases it with answer_drop. Keys
- * hold the store's version, which every commit raises, so a hit is never stale; entries of earlier versions are not
- * found again and are evicted in their turn. Whole keys are compared, not hashes, so that no account gets another one's
+ * hold the store's version, which every commit raises, so a hit is never stale (but of an hour's forecast: see
+ * api/account_metrics.c); entries of earlier versions are not found again and are evicted in their turn. Whole keys are compared, not hashes, so that no account gets another one's
  * answer. Any thread. */
 #ifndef TOLLBOOK_SERVER_HTTP_CACHE_H
 #define TOLLBOOK_SERVER_HTTP_CACHE_H

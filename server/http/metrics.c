@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "tollbook/json.h"
+
 static const unsigned statuses[] = {
 #define TB_X(code) code,
     METRICS_STATUSES(TB_X)
@@ -29,7 +31,7 @@ void metrics_count(metrics *m, unsigned route, unsigned status, uint64_t duratio
 
 static void put_head(tb_buf *out, const char *name, const char *type, const char *help)
 {
-    tb_buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    tb_metric_head(out, TB_METRICS_TEXT, &(tb_metric_family){name, type, "", help});
 }
 
 void metrics_sample(tb_buf *out, const char *name, const char *type, const char *help,

@@ -152,8 +152,15 @@ static int parse_weight(const char *text, size_t len)
     return value > 1000 ? -1 : value;
 }
 
-/* Parses one element "coding;q=0.5" of a list. Returns its weight; an invalid one is 0. */
-static int element_weight(tb_text element, tb_text *ret_coding)
+static size_t end_of_parameter(tb_text element, size_t at)
+{
+    const char *end = memchr(element.data + at, ';', element.len - at);
+    return end ? (size_t)(end - element.data) : element.len;
+}
+
+/* Parses one element "coding;q=0.5" of a list, or of a list of types "text/plain;version=0.0.4;q=0.5". Returns its
+ * weight; an invalid one is 0. Only the weight of a type's parameters counts. */
+static int element_weight(tb_text element, bool is_type, tb_text *ret_coding)
 {
     size_t end = 0;
     while (end < element.len && element.data[end] != ';' && element.data[end] != ' ' &&
@@ -161,12 +168,15 @@ static int element_weight(tb_text element, tb_text *ret_coding)
         end++;
     *ret_coding = (tb_text){element.data, end};
     size_t at = skip_space(element, end);
-    if (at == element.len) return 1000;
-    if (element.data[at] != ';') return 0;
-    at = skip_space(element, at + 1);
-    if (element.len - at < 2 || lower(element.data[at]) != 'q' || element.data[at + 1] != '=')
-        return 0;
-    size_t last = element.len;
+    for (;;) {
+        if (at == element.len) return 1000;
+        if (element.data[at] != ';') return 0;
+        at = skip_space(element, at + 1);
+        if (element.len - at >= 2 && lower(element.data[at]) == 'q' && element.data[at + 1] == '=') break;
+        if (!is_type) return 0;
+        at = end_of_parameter(element, at);
+    }
+    size_t last = is_type ? end_of_parameter(element, at) : element.len;
     while (last > at + 2 && (element.data[last - 1] == ' ' || element.data[last - 1] == '\t'))
         last--;
     int value = parse_weight(element.data + at + 2, last - at - 2);
@@ -181,7 +191,7 @@ bool query_accepts_gzip(tb_text accept)
         const char *comma = memchr(accept.data + at, ',', accept.len - at);
         size_t end = comma ? (size_t)(comma - accept.data) : accept.len;
         tb_text coding;
-        int q = element_weight((tb_text){accept.data + at, end - at}, &coding);
+        int q = element_weight((tb_text){accept.data + at, end - at}, false, &coding);
         if (same_word(coding.data, coding.len, "gzip") ||
             same_word(coding.data, coding.len, "x-gzip"))
             gzip = q;
@@ -220,7 +230,7 @@ size_t query_choose_type(tb_text accept, const char *const *types, size_t n)
             const char *comma = memchr(accept.data + at, ',', accept.len - at);
             const size_t end = comma ? (size_t)(comma - accept.data) : accept.len;
             tb_text range;
-            const int q = element_weight((tb_text){accept.data + at, end - at}, &range);
+            const int q = element_weight((tb_text){accept.data + at, end - at}, true, &range);
             const int exact = match_range(range, types[i]);
             if (exact > best) {
                 best = exact;

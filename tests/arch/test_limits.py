@@ -28,6 +28,7 @@ SECTIONS = (
         ("PURGE_BODY", "bytes", "body of a purge"),
         ("TB_WHATIF_BODY_MAX", "bytes", "body of `POST /billing/what-if`"),
         ("TB_JSON_VALUES_MAX", "", "values of a JSON body; an object or a list counts as four; a what-if may have half as many"),
+        ("TB_ACCOUNT_METRICS_ZONES", "", "pull zones that `GET /metrics/account` lists"),
         ("TB_REPLY_MAX", "bytes", "answer of an operation (`POST /operations/NAME`, `--server`)"),
         ("SERVER_SLOW_US", "us", "time of an operation, a what-if or a summary of logs over HTTP"),
         ("SERVER_SLOW_THREADS", "", "operations and what-ifs at once"),

@@ -36,6 +36,7 @@ def roles():
     return {role: found | ({"billing"} if found & {"billing", "read"} else set())
             | ({"insights"} if found & {"statistics", "read"} else set())
             | ({"search"} if found & {"zones", "read"} else set())
+            | ({"metrics"} if found & {"statistics", "billing", "read"} else set())
             | ({"admin_read"} if found & {"admin", "read"} else set())
             for role, found in opens.items()}
 

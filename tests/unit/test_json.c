@@ -344,6 +344,42 @@ START_TEST(values_are_counted_before_a_tree_is_built)
 }
 END_TEST
 
+static void assert_head(tb_metrics_form form, tb_metric_family family, const char *expected)
+{
+    tb_buf out;
+    tb_buf_init(&out, 1000, NULL);
+    tb_metric_head(&out, form, &family);
+    tb_buf_add(&out, "", 1);
+    ck_assert_str_eq(out.data, expected);
+    tb_buf_release(&out);
+}
+
+START_TEST(a_metrics_family_has_its_suffix_in_the_text_format_alone)
+{
+    const tb_metric_family counter = {"a_total", "counter", "", "A."}, bytes = {"b_bytes", "gauge", "bytes", "B."},
+                           info = {"c_info", "info", "", "C."}, total = {"d_total", "gauge", "", "D."};
+    assert_head(TB_METRICS_TEXT, counter, "# HELP a_total A.\n# TYPE a_total counter\n");
+    assert_head(TB_METRICS_OPEN, counter, "# HELP a A.\n# TYPE a counter\n");
+    assert_head(TB_METRICS_TEXT, bytes, "# HELP b_bytes B.\n# TYPE b_bytes gauge\n");
+    assert_head(TB_METRICS_OPEN, bytes, "# HELP b_bytes B.\n# TYPE b_bytes gauge\n# UNIT b_bytes bytes\n");
+    assert_head(TB_METRICS_TEXT, info, "# HELP c_info C.\n# TYPE c_info gauge\n");
+    assert_head(TB_METRICS_OPEN, info, "# HELP c C.\n# TYPE c info\n");
+    assert_head(TB_METRICS_OPEN, total, "# HELP d_total D.\n# TYPE d_total gauge\n");
+}
+END_TEST
+
+START_TEST(labels_of_metrics_escape_what_ends_them)
+{
+    tb_buf out;
+    tb_buf_init(&out, 1000, NULL);
+    tb_metric_label(&out, "name", "a\"b\\c\nd\xC3\xA4,}", 11);
+    tb_metric_label(&out, "none", "", 0);
+    tb_buf_add(&out, "", 1);
+    ck_assert_str_eq(out.data, "name=\"a\\\"b\\\\c\\nd\xC3\xA4,}\"none=\"\"");
+    tb_buf_release(&out);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("json");
@@ -364,6 +400,8 @@ int main(void)
     tcase_add_test(t, utf8_limits);
     tcase_add_test(t, plain_runs_end_at_the_first_byte_that_is_not);
     tcase_add_test(t, a_string_past_the_buffers_maximum_is_left_out);
+    tcase_add_test(t, a_metrics_family_has_its_suffix_in_the_text_format_alone);
+    tcase_add_test(t, labels_of_metrics_escape_what_ends_them);
     tcase_add_test(t, a_length_whose_worst_case_overflows_is_refused);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

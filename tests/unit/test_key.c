@@ -141,6 +141,7 @@ START_TEST(roles_open_what_the_contract_says)
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_ADMIN_READ), rows[i].admin || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INSIGHTS), rows[i].statistics || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_SEARCH), rows[i].zones || rows[i].reads);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_METRICS), rows[i].statistics || rows[i].billing || rows[i].reads);
     }
 }
 END_TEST

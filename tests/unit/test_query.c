@@ -211,6 +211,12 @@ START_TEST(media_types_are_chosen_by_weight_then_exactness)
     chooses("", 3);
     chooses("text", 3);
     chooses("application/json;q=x", 3);
+    chooses("text/html;charset=utf-8", 2);
+    chooses("text/csv;header=present;q=0.4,application/json; charset=utf-8 ; q=0.5", 0);
+    chooses("text/csv;a;b=c;q=0.4;ext=1, application/json;q=0.3", 1);
+    chooses("text/csv;header=present;q=0", 3);
+    chooses("text/csv;header=present;q=2", 3);
+    chooses("text/csv header", 3);
 }
 END_TEST
 

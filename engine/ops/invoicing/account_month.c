@@ -302,16 +302,16 @@ static tb_code encode(tb_store *store, int64_t account, tb_billing *b, tb_buf *o
 
 /* What is left once the running month so far is paid: of a prepaid account that much of it is in the
  * balance already as its days have entered. */
-static tb_code fill_available(tb_store *store, int64_t account, bool prepaid,
-                              const tb_month_bill *month, tb_billing *b, tb_error *err)
+static tb_code read_available(tb_store *store, int64_t account, bool prepaid, const tb_month_bill *month,
+                              tb_decimal balance, tb_decimal *ret_available, tb_error *err)
 {
     tb_prepaid_month days;
-    b->available = b->balance;
+    *ret_available = balance;
     if (!prepaid) return TB_OK;
     tb_code code =
         tb_store_prepaid_month(store, account, month->source.input.month, &days, err);
-    if (!code) code = tb_decimal_sub(b->balance, days.entered, &b->available, err);
-    return code ? code : tb_decimal_sub(b->available, month->bill.total, &b->available, err);
+    if (!code) code = tb_decimal_sub(balance, days.entered, ret_available, err);
+    return code ? code : tb_decimal_sub(*ret_available, month->bill.total, ret_available, err);
 }
 
 tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us, tb_buf *out,
@@ -327,8 +327,28 @@ tb_code tb_account_billing(tb_store *store, int64_t account, int64_t now_us, tb_
     if (code) return code;
     memcpy(b.discount, terms.discount, sizeof b.discount);
     code = fill_month(&month, &b, err);
-    if (!code) code = fill_available(store, account, terms.prepaid, &month, &b, err);
+    if (!code) code = read_available(store, account, terms.prepaid, &month, b.balance, &b.available, err);
     if (!code) code = encode(store, account, &b, out, err);
+    tb_month_bill_release(&month);
+    tb_month_books_release(&books);
+    return code;
+}
+
+tb_code tb_account_money_read(tb_store *store, int64_t account, int64_t now_us, tb_account_money *ret, tb_error *err)
+{
+    tb_month_books books;
+    tb_month_bill month;
+    *ret = (tb_account_money){.prepaid = false};
+    tb_code code = tb_store_account_prepaid(store, account, &ret->prepaid, err);
+    if (!code) code = tb_store_balance(store, account, &ret->balance, err);
+    if (!code) code = read_month(store, account, now_us, tb_month_charged_read, &books, &month, err);
+    if (code) return code;
+    ret->net = month.bill.exact;
+    ret->total = month.bill.total;
+    ret->minor_digits = month.bill.minor_digits;
+    ret->complete = month.bill.n_unpriced == 0;
+    memcpy(ret->currency, month.source.input.currency, sizeof ret->currency);
+    code = read_available(store, account, ret->prepaid, &month, ret->balance, &ret->available, err);
     tb_month_bill_release(&month);
     tb_month_books_release(&books);
     return code;
