@@ -19,7 +19,7 @@ tb_code tb_products_add_amount(tb_products *products, tb_line_kind kind, const c
                                tb_error *err)
 {
     size_t at = 0;
-    if (kind == TB_LINE_METER_MINIMUM) kind = TB_LINE_METER;
+    kind = tb_line_kind_of(kind)->product;
     if (!code || !code[0]) return tb_decimal_add(products->sum[kind], amount, &products->sum[kind], err);
     while (at < products->n_own && compare_codes(&products->own[at], kind, code) < 0)
         at++;

@@ -40,21 +40,20 @@ static tb_code add_line(tb__maker *m, product *to, size_t i)
 /* The number of a product's objects, if there are several. */
 static const char *count_text(tb__maker *m, tb_line_kind kind, size_t n)
 {
-    const bool balancer = kind == TB_LINE_BALANCER_FEE || kind == TB_LINE_BALANCER_REQUESTS;
-    if (n < 2 || kind == TB_LINE_VOLUME || tb__has_item(kind) || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
+    const char *owner = tb_line_kind_owner(kind);
+    const bool zones = strcmp(owner, "zone") == 0;
+    if (n < 2 || (!zones && strcmp(owner, "load_balancer") != 0)) return NULL;
     tb__add_figure(&m->out, m->language, tb_decimal_from_int((tb_i128)n));
-    return tb__maker_filled(m, balancer ? TB__WORD_IN_BALANCERS : TB__WORD_IN_ZONES,
-                            tb__maker_text(m));
+    return tb__maker_filled(m, zones ? TB__WORD_IN_ZONES : TB__WORD_IN_BALANCERS, tb__maker_text(m));
 }
 
 /* Days of several things have no sum that says anything. */
 static const char *quantity_text(tb__maker *m, tb_line_kind kind, const product *p)
 {
-    const tb_bill_item *item = m->s->bill->lines[p->line].item;
-    const bool seconds = strcmp(tb_line_kind_unit(kind), "second") == 0;
-    if (!p->summed || (seconds && p->n > 1) || tb__is_lump(kind) || kind == TB_LINE_CHARGE) return NULL;
-    const bool metered = item && (kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE);
-    tb__maker_keep(m, metered ? tb__add_item_quantity(&m->out, m->language, item, p->quantity, m->err)
+    const tb_bill_item *item = tb__metered_item(m->s, p->line);
+    const tb_line_basis basis = tb_line_kind_of(kind)->basis;
+    if (!p->summed || (basis == TB_BASIS_TIME && p->n > 1) || basis > TB_BASIS_TIME) return NULL;
+    tb__maker_keep(m, item ? tb__add_item_quantity(&m->out, m->language, item, p->quantity, m->err)
                               : tb__add_quantity(&m->out, m->language, kind, p->quantity, tb__line_month(m, p->line), m->err));
     return tb__maker_text(m);
 }
@@ -113,7 +112,7 @@ void tb__make_summary(tb__maker *m)
     }
     for (size_t i = 0; i < bill->n_lines && !m->code; i++) {
         const tb_bill_line *line = &bill->lines[i];
-        if (tb__has_item(line->kind) && line->item) continue;
+        if (*tb_line_kind_of(line->kind)->item && line->item) continue;
         product *to = line->kind == TB_LINE_CORRECTION ? &corrections
                                                        : &products[line->kind][region_of(line)];
         tb__maker_keep(m, add_line(m, to, i));
@@ -126,7 +125,7 @@ void tb__make_summary(tb__maker *m)
     block->columns[1] = (tb__column){.head = tb__maker_word(m, TB__WORD_QUANTITY), .end = true};
     block->columns[2] = (tb__column){.head = amount, .end = true};
     for (size_t kind = 0; kind < TB_LINE_KIND_COUNT; kind++) {
-        if (tb__has_item((tb_line_kind)kind)) put_items(m, (tb_line_kind)kind);
+        if (*tb_line_kind_of((tb_line_kind)kind)->item) put_items(m, (tb_line_kind)kind);
         for (size_t region = 0; region < REGIONS; region++)
             if (products[kind][region].n) put_product(m, kind, &products[kind][region]);
     }

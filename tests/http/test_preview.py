@@ -171,7 +171,7 @@ class Preview(Case):
             self.assertEqual(Decimal(usd["last"][name]),
                              sum(Decimal(row["last"][name]) for row in self.whole["rows"] if row["last"][name]))
         self.assertEqual(usd["currency"], "USD")
-        self.assertEqual(usd["products"], [{"product": "bandwidth", "net": usd["net"], "last": usd["last"]["net"]}])
+        self.assertEqual(usd["products"], [{"product": "bandwidth", "name": "Bandwidth", "net": usd["net"], "last": usd["last"]["net"]}])
         total, before = Decimal(usd["total"]), Decimal(usd["last"]["total"])
         self.assertIn(f"Total {total:.2f} USD, the month before {before:.2f}; before tax bandwidth {total:.2f} ({before:.2f}).",
                       self.said.stderr.decode())

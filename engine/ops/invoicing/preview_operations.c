@@ -76,8 +76,8 @@ static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *
     tb_code code = tb_sum_add(&f->sums.net, bill->subtotal, err);
     if (!code) code = tb_sum_add(&f->sums.total, bill->total, err);
     for (size_t i = 0; !code && i < bill->n_lines; i++) {
-        const tb_line_kind kind = bill->lines[i].kind;
-        code = tb_sum_add(&f->sums.kind[kind == TB_LINE_METER_MINIMUM ? TB_LINE_METER : kind], bill->lines[i].amount, err);
+        const tb_line_kind product = tb_line_kind_of(bill->lines[i].kind)->product;
+        code = tb_sum_add(&f->sums.kind[product], bill->lines[i].amount, err);
     }
     return code;
 }

@@ -154,8 +154,8 @@ void tb__preview_totals_json(const tb__preview_totals *totals, tb_buf *out)
                    sum_text(t->last.net, last), sum_text(t->last.total, last_total));
         for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
             if (is_zero(t->now.kind[k]) && is_zero(t->last.kind[k])) continue;
-            tb_buf_fmt(out, "%s{\"product\":\"%s\",\"net\":\"%s\",\"last\":\"%s\"}", first ? "" : ",",
-                       tb_line_kind_name((tb_line_kind)k), sum_text(t->now.kind[k], now), sum_text(t->last.kind[k], last));
+            tb_buf_fmt(out, "%s{\"product\":\"%s\",\"name\":\"%s\",\"net\":\"%s\",\"last\":\"%s\"}", first ? "" : ",",
+                       tb_line_kind_name((tb_line_kind)k), tb_line_kind_title((tb_line_kind)k), sum_text(t->now.kind[k], now), sum_text(t->last.kind[k], last));
             first = false;
         }
         tb_buf_str(out, "]}");
