@@ -84,11 +84,12 @@ static tb_code refuse_sum(const tb__draft *d, const tb__run *run)
                    tb_line_kind_unit(run->kind));
 }
 
-static tb_code tiers_line(tb__draft *d, const tb__run *run, tb__span *spans)
+tb_code tb__tiers_line(tb__draft *d, const tb__run *run)
 {
+    tb__span *spans = tb__arena_take(&d->arena, d->in->n_parts * sizeof *spans);
     size_t n;
+    if (!spans) return tb_no_memory(d->err);
     if (!tb__spans_gather(d, run, spans, &n)) return refuse_sum(d, run);
-    if (n == 0) return TB_OK;
     tb_code code = tb__line_open(d, run->kind, run->id, NULL, tb__axis_rows(spans, n));
     if (!code) tb__line_evidence_of(d, run);
     if (!code) code = tb__axis_rate(d, spans, n);
@@ -98,9 +99,8 @@ static tb_code tiers_line(tb__draft *d, const tb__run *run, tb__span *spans)
 tb_code tb__bill_tiers(tb__draft *d, tb_line_kind kind)
 {
     tb__run run = {.kind = kind, .entry = tb__ratings[kind].entry};
-    tb__span *spans = tb__arena_take(&d->arena, d->in->n_parts * sizeof *spans);
-    tb_code code = spans ? TB_OK : tb_no_memory(d->err);
+    tb_code code = TB_OK;
     while (!code && tb__next_run(d, &run))
-        code = tiers_line(d, &run, spans);
+        if (run.n_charged) code = tb__tiers_line(d, &run);
     return code;
 }

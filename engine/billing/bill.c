@@ -19,7 +19,7 @@ static tb_code make_room(tb__draft *d)
 
 const tb__rating tb__ratings[TB_LINE_KIND_COUNT] = {
     [TB_LINE_BANDWIDTH] = {tb__bill_bandwidth, NULL},
-    [TB_LINE_VOLUME] = {tb__bill_volume, tb__volume_entry},
+    [TB_LINE_VOLUME] = {tb__bill_volume, NULL},
     [TB_LINE_OVERRIDE] = {tb__bill_bandwidth, NULL},
     [TB_LINE_PERCENTILE] = {tb__bill_percentile, NULL},
     [TB_LINE_OPTIMIZER] = {tb__bill_time, tb__optimizer_entry},

@@ -79,7 +79,7 @@ typedef struct tb__entry {
     uint32_t part;
     tb__gap gap;         /* whether it has a price */
     const char *section; /* of the book, which has the price or lacks it */
-    bool charged;        /* it has a price, and is more than nothing; else what follows is not set */
+    bool charged;        /* it has a price, and is more than nothing; else its price is not set */
     tb_i128 units;
     const tb_tiers *tiers;       /* usage: of its part's book */
     const tb_evidence *evidence; /* usage */
@@ -88,15 +88,17 @@ typedef struct tb__entry {
     int64_t from_us, to_us;      /* time */
 } tb__entry;
 typedef bool tb__entries(const tb__draft *d, size_t at, tb__entry *ret); /* false: there is none at this index */
-tb__entries tb__volume_entry, tb__request_entry, tb__optimizer_entry, tb__balancer_entry;
+tb__entries tb__request_entry, tb__optimizer_entry, tb__balancer_entry;
 
 /* Entries first to end, which are one line. */
 typedef struct tb__run {
     tb_line_kind kind;
     tb__entries *entry;
     int64_t id;
-    size_t first, end;
+    size_t first, end, n_charged;
 } tb__run;
+/* The line of usage under tiers that the run makes (axis.c). */
+TB_MUST_USE tb_code tb__tiers_line(tb__draft *d, const tb__run *run);
 /* The entries of the next owner, from run->end on; false: there are none. */
 bool tb__next_run(const tb__draft *d, tb__run *run);
 

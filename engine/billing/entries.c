@@ -2,25 +2,19 @@
  * share the functions that make their lines. Entries of one line are adjacent. */
 #include "billing/draft.h"
 
-#include <string.h>
-
-bool tb__volume_entry(const tb__draft *d, size_t at, tb__entry *ret)
+static void set_owner(tb__entry *e, int64_t id, uint32_t part, tb_i128 units)
 {
-    if (at == d->in->n_bytes) return false;
-    const tb_bill_bytes *e = &d->in->bytes[at];
-    *ret = (tb__entry){.id = d->in->account, .part = e->part, .units = e->bytes, .evidence = &e->evidence};
-    ret->charged = e->charge == TB_CHARGE_VOLUME && d->byte_gaps[at] == TB__PRICED && e->bytes > 0;
-    if (ret->charged) ret->tiers = &tb__book(d, e->part)->volume;
-    return true;
+    e->id = id;
+    e->part = part;
+    e->units = units;
 }
 
-/* An entry that the book prices in a section of its own. */
-static tb__entry priced(const tb_book *book, bool has_section, const char *section, tb__entry e)
+/* has: the book, if there is one, prices it in the section. */
+static void set_gap(tb__entry *e, const tb_book *book, bool has, const char *section)
 {
-    e.gap = !book ? TB__NO_BOOK : has_section ? TB__PRICED : TB__NO_PRICE;
-    e.charged = e.gap == TB__PRICED && e.units > 0;
-    e.section = section;
-    return e;
+    e->gap = !book ? TB__NO_BOOK : has ? TB__PRICED : TB__NO_PRICE;
+    e->charged = e->gap == TB__PRICED && e->units > 0;
+    e->section = section;
 }
 
 bool tb__request_entry(const tb__draft *d, size_t at, tb__entry *ret)
@@ -28,17 +22,21 @@ bool tb__request_entry(const tb__draft *d, size_t at, tb__entry *ret)
     if (at == d->in->n_balancers) return false;
     const tb_bill_balancer *e = &d->in->balancers[at];
     const tb_book *book = tb__book(d, e->part);
-    *ret = priced(book, book && book->has_balancer, "load_balancer",
-                  (tb__entry){.id = e->balancer, .part = e->part, .units = e->requests, .evidence = &e->evidence});
+    set_owner(ret, e->balancer, e->part, e->requests);
+    set_gap(ret, book, book && book->has_balancer, "load_balancer");
     if (ret->charged) ret->tiers = &book->balancer;
+    ret->evidence = &e->evidence;
     return true;
 }
 
-/* Seconds of a part, at a price for one month. */
-static tb__entry time_entry(const tb__draft *d, int64_t id, uint32_t part, int64_t seconds)
+/* Of one month, in the entry's part. */
+static void set_price(const tb__draft *d, tb__entry *e, tb_decimal price)
 {
-    const tb_bill_part *in = &d->in->parts[part];
-    return (tb__entry){.id = id, .part = part, .units = seconds, .times = 1, .from_us = in->from_us, .to_us = in->to_us};
+    const tb_bill_part *part = &d->in->parts[e->part];
+    e->price = price;
+    e->times = 1;
+    e->from_us = part->from_us;
+    e->to_us = part->to_us;
 }
 
 bool tb__optimizer_entry(const tb__draft *d, size_t at, tb__entry *ret)
@@ -46,9 +44,9 @@ bool tb__optimizer_entry(const tb__draft *d, size_t at, tb__entry *ret)
     if (at == d->in->n_optimizers) return false;
     const tb_bill_optimizer *e = &d->in->optimizers[at];
     const tb_book *book = tb__book(d, e->part);
-    *ret = priced(book, e->own_price || (book && book->has_optimizer), "optimizer",
-                  time_entry(d, e->zone, e->part, e->seconds));
-    if (ret->charged) ret->price = e->own_price ? e->monthly : book->optimizer_monthly;
+    set_owner(ret, e->zone, e->part, e->seconds);
+    set_gap(ret, book, e->own_price || (book && book->has_optimizer), "optimizer");
+    if (ret->charged) set_price(d, ret, e->own_price ? e->monthly : book->optimizer_monthly);
     return true;
 }
 
@@ -57,8 +55,9 @@ bool tb__balancer_entry(const tb__draft *d, size_t at, tb__entry *ret)
     if (at == d->in->n_balancers) return false;
     const tb_bill_balancer *e = &d->in->balancers[at];
     const tb_book *book = tb__book(d, e->part);
-    *ret = priced(book, book && book->has_balancer, "load_balancer", time_entry(d, e->balancer, e->part, e->seconds));
-    if (ret->charged) ret->price = book->balancer_fee;
+    set_owner(ret, e->balancer, e->part, e->seconds);
+    set_gap(ret, book, book && book->has_balancer, "load_balancer");
+    if (ret->charged) set_price(d, ret, book->balancer_fee);
     return true;
 }
 
@@ -66,10 +65,12 @@ bool tb__next_run(const tb__draft *d, tb__run *run)
 {
     tb__entry e;
     run->first = run->end;
+    run->n_charged = 0;
     if (!run->entry(d, run->first, &e)) return false;
     run->id = e.id;
-    do
+    do {
+        run->n_charged += e.charged;
         run->end++;
-    while (run->entry(d, run->end, &e) && e.id == run->id);
+    } while (run->entry(d, run->end, &e) && e.id == run->id);
     return true;
 }

@@ -16,29 +16,19 @@ static tb_code close(tb__draft *d, const tb__run *run, int64_t whole)
         const bool first = d->n_rows == 0;
         if (first || e.from_us < time->from_us) time->from_us = e.from_us;
         if (first || e.to_us > time->to_us) time->to_us = e.to_us;
-        code = tb_decimal_mul_int(e.price, e.times, &price, d->err);
+        price = e.price;
+        if (e.times != 1) code = tb_decimal_mul_int(e.price, e.times, &price, d->err);
         if (!code) code = tb__line_units(d, e.part, e.units, price, e.price);
     }
     if (!code) code = tb__prorate(d, whole);
     return code ? code : tb__line_close(d);
 }
 
-static size_t count_charged(const tb__draft *d, const tb__run *run)
-{
-    size_t n = 0;
-    tb__entry e;
-    for (size_t i = run->first; i < run->end && run->entry(d, i, &e); i++)
-        n += e.charged;
-    return n;
-}
-
 /* --- by month --- */
 
 static tb_code time_line(tb__draft *d, const tb__run *run)
 {
-    const size_t n = count_charged(d, run);
-    if (n == 0) return TB_OK;
-    tb_code code = tb__line_open(d, run->kind, run->id, NULL, n);
+    tb_code code = tb__line_open(d, run->kind, run->id, NULL, run->n_charged);
     if (!code) code = close(d, run, d->month_seconds);
     if (code || d->rows[d->n_rows - 1].to <= d->month_seconds) return code;
     return tb_fail(d->err, TB_E_VALIDATION, d->line->resource, "It is charged for more seconds than the month has.");
@@ -49,7 +39,7 @@ tb_code tb__bill_time(tb__draft *d, tb_line_kind kind)
     tb__run run = {.kind = kind, .entry = tb__ratings[kind].entry};
     tb_code code = TB_OK;
     while (!code && tb__next_run(d, &run))
-        code = time_line(d, &run);
+        if (run.n_charged) code = time_line(d, &run);
     return code;
 }
 
@@ -103,7 +93,7 @@ static tb_code recurring_line(tb__draft *d, const tb__run *run)
     for (size_t i = run->end; i-- > run->first && !named;)
         named = tb_book_fee(d->in->fees[i].book, d->in->fees[i].id);
     if (!named) return TB_OK;
-    tb_code code = tb__line_open(d, run->kind, run->id, NULL, count_charged(d, run));
+    tb_code code = tb__line_open(d, run->kind, run->id, NULL, run->end - run->first);
     if (!code && !d->bare) tb__resource_put(d->line->resource, tb__fee_owner(e), e->owner_id);
     if (!code) code = close(d, run, e->whole);
     if (!code && e->credit) code = tb_decimal_add(d->credits, d->line->amount, &d->credits, d->err);

@@ -68,6 +68,19 @@ static tb_code share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *
     return share_exact(line, shares, n, d->err);
 }
 
+static bool volume_entry(const tb__draft *d, size_t at, tb__entry *ret)
+{
+    if (at == d->in->n_bytes) return false;
+    const tb_bill_bytes *e = &d->in->bytes[at];
+    ret->charged = e->charge == TB_CHARGE_VOLUME && d->byte_gaps[at] == TB__PRICED && e->bytes > 0;
+    if (!ret->charged) return true;
+    ret->part = e->part;
+    ret->units = e->bytes;
+    ret->tiers = &tb__book(d, e->part)->volume;
+    ret->evidence = &e->evidence;
+    return true;
+}
+
 /* Zones ascend in the input, so a zone's share is the newest or a new one. Their sum is the line's, which fits. */
 static tb_code gather_shares(tb__draft *d, tb_bill_share **ret, size_t *ret_n)
 {
@@ -75,7 +88,7 @@ static tb_code gather_shares(tb__draft *d, tb_bill_share **ret, size_t *ret_n)
     tb__entry e;
     size_t n = 0;
     if (!shares) return tb_no_memory(d->err);
-    for (size_t i = 0; tb__volume_entry(d, i, &e); i++) {
+    for (size_t i = 0; volume_entry(d, i, &e); i++) {
         const int64_t zone = d->in->bytes[i].zone;
         if (!e.charged) continue;
         if (n == 0 || shares[n - 1].zone != zone) shares[n++] = (tb_bill_share){.zone = zone};
@@ -88,10 +101,11 @@ static tb_code gather_shares(tb__draft *d, tb_bill_share **ret, size_t *ret_n)
 
 tb_code tb__bill_volume(tb__draft *d, tb_line_kind kind)
 {
+    const tb__run run = {.kind = kind, .entry = volume_entry, .id = d->in->account, .end = d->in->n_bytes};
     tb_bill_share *shares = NULL;
     size_t n = 0;
     if (!(d->charges & 1U << TB_CHARGE_VOLUME)) return TB_OK;
-    tb_code code = tb__bill_tiers(d, kind);
+    tb_code code = tb__tiers_line(d, &run);
     if (code || d->bare) return code;
     code = gather_shares(d, &shares, &n);
     if (!code) code = share_out(d, d->line, shares, n);
