@@ -94,8 +94,9 @@ tb__entries tb__request_entry, tb__optimizer_entry, tb__balancer_entry;
 typedef struct tb__run {
     tb_line_kind kind;
     tb__entries *entry;
-    int64_t id;
-    size_t first, end, n_charged;
+    int64_t id; /* of the line's owner */
+    size_t first, end;
+    size_t n_charged; /* counted by tb__next_run */
 } tb__run;
 /* The line of usage under tiers that the run makes (axis.c). */
 TB_MUST_USE tb_code tb__tiers_line(tb__draft *d, const tb__run *run);

@@ -486,13 +486,12 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
         return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "line",
                        "There is no such line; the last is %zu.", bill->n_lines);
     const tb_bill_line *line = &bill->lines[number - 1];
-    bool corrects = s->corrections && line->kind == TB_LINE_CORRECTION;
     explained e = {.store = store,
                    .s = s,
                    .index = number - 1,
                    .line = line,
                    .out = out,
-                   .kind = corrects ? s->corrections[number - 1].kind : line->kind,
+                   .kind = tb__line_origin(s, number - 1),
                    .month = line->period_month,
                    .watermark = watermark,
                    .now_us = now_us,
