@@ -250,20 +250,23 @@ static tb_code keep_meter(const tb_bill_line *line, tb_forecast *f, tb_error *er
     return TB_OK;
 }
 
-/* Fees, and meters, line by line, with the contract's discount on what it applies to of these. */
+/* Whether a line is the same on all paths: all but bandwidth and requests, and but what follows from the month's sum. */
+static bool is_fixed(const tb_line_kind_info *of)
+{
+    return of->basis == TB_BASIS_TIME || of->basis == TB_BASIS_PEAK || of->product == TB_LINE_METER;
+}
+
+/* Fees, and meters, line by line, with the contract's discount on what it applies to of these: all but a meter's minimum. */
 static tb_code fees(const tb_bill_input *in, const tb_bill *bill, tb_forecast *f, tb_decimal *sum, tb_error *err)
 {
     tb_decimal discounted = {0, bill->minor_digits}, off, rest;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < bill->n_lines; i++) {
         const tb_bill_line *line = &bill->lines[i];
-        if (line->kind == TB_LINE_METER || line->kind == TB_LINE_METER_MINIMUM) code = keep_meter(line, f, err);
-        if (code) break;
-        if (line->kind == TB_LINE_METER || line->kind == TB_LINE_PERCENTILE || line->kind == TB_LINE_FEE)
-            code = tb_decimal_add(discounted, line->amount, &discounted, err);
-        else if (line->kind == TB_LINE_OPTIMIZER || line->kind == TB_LINE_BALANCER_FEE ||
-                 line->kind == TB_LINE_METER_MINIMUM)
-            code = tb_decimal_add(*sum, line->amount, sum, err);
+        const tb_line_kind_info *of = tb_line_kind_of(line->kind);
+        tb_decimal *to = of->basis == TB_BASIS_AGREED ? sum : &discounted;
+        if (of->product == TB_LINE_METER) code = keep_meter(line, f, err);
+        if (!code && is_fixed(of)) code = tb_decimal_add(*to, line->amount, to, err);
     }
     if (!code) code = tb_decimal_mul(discounted, in->contract.discount, &off, err);
     if (!code) code = tb_decimal_shift(off, 2, &off, err);

@@ -4,6 +4,26 @@
 #include "billing/draft.h"
 #include "tollbook/tariff.h"
 
+#include <string.h>
+
+bool tb__spans_gather(const tb__draft *d, const tb__run *run, tb__span *spans, size_t *ret_n)
+{
+    const size_t n_parts = d->in->n_parts;
+    tb__entry e;
+    memset(spans, 0, n_parts * sizeof *spans);
+    for (size_t i = run->first; i < run->end && run->entry(d, i, &e); i++) {
+        tb__span *span = &spans[e.part];
+        if (!e.charged) continue;
+        span->part = e.part;
+        span->tiers = e.tiers;
+        if (__builtin_add_overflow(span->units, e.units, &span->units)) return false;
+    }
+    *ret_n = 0;
+    for (size_t i = 0; i < n_parts; i++)
+        if (spans[i].units > 0) spans[(*ret_n)++] = spans[i];
+    return true;
+}
+
 size_t tb__axis_rows(const tb__span *spans, size_t n)
 {
     size_t rows = 0;
@@ -50,5 +70,37 @@ tb_code tb__axis_rate(tb__draft *d, const tb__span *spans, size_t n)
             return tb_fail(d->err, TB_E_OVERFLOW, NULL, "The sum of usage passes 2^127-1.");
     for (size_t i = 0; i < n && !code; used += spans[i++].units)
         code = add_span(d, &spans[i], used, whole);
+    return code;
+}
+
+/* --- lines --- */
+
+static tb_code refuse_sum(const tb__draft *d, const tb__run *run)
+{
+    char resource[TB_BILL_RESOURCE_MAX];
+    const char *name = tb_line_kind_name(run->kind);
+    tb__resource_put(resource, run->kind, run->id);
+    return tb_fail(d->err, TB_E_OVERFLOW, name, "%s of %s: The sum of %ss passes 2^127-1.", name, resource,
+                   tb_line_kind_unit(run->kind));
+}
+
+tb_code tb__tiers_line(tb__draft *d, const tb__run *run)
+{
+    tb__span *spans = tb__arena_take(&d->arena, d->in->n_parts * sizeof *spans);
+    size_t n;
+    if (!spans) return tb_no_memory(d->err);
+    if (!tb__spans_gather(d, run, spans, &n)) return refuse_sum(d, run);
+    tb_code code = tb__line_open(d, run->kind, run->id, NULL, tb__axis_rows(spans, n));
+    if (!code) tb__line_evidence_of(d, run);
+    if (!code) code = tb__axis_rate(d, spans, n);
+    return code ? code : tb__line_close(d);
+}
+
+tb_code tb__bill_tiers(tb__draft *d, tb_line_kind kind)
+{
+    tb__run run = {.kind = kind, .entry = tb__ratings[kind].entry};
+    tb_code code = TB_OK;
+    while (!code && tb__next_run(d, &run))
+        if (run.n_charged) code = tb__tiers_line(d, &run);
     return code;
 }

@@ -38,6 +38,7 @@ static tb_code close(tb__draft *d)
 typedef struct run {
     size_t first, end;
     tb_charge charge;
+    tb_line_kind kind;
     struct {
         size_t first, n;
     } region[TB_BILLING_REGION_COUNT];
@@ -65,9 +66,7 @@ static tb_code region_line(tb__draft *d, const run *r, tb_billing_region region)
 {
     size_t n = r->region[region].n;
     if (n == 0) return TB_OK;
-    tb_line_kind kind = r->charge == TB_CHARGE_PREMIUM ? TB_LINE_BANDWIDTH : TB_LINE_OVERRIDE;
-    tb_code code =
-        tb__line_open(d, kind, d->in->bytes[r->first].zone, tb_billing_region_name(region), n);
+    tb_code code = tb__line_open(d, r->kind, d->in->bytes[r->first].zone, tb_billing_region_name(region), n);
     for (size_t i = r->region[region].first; n > 0 && !code; i++) {
         const tb_bill_bytes *e = &d->in->bytes[i];
         if (e->region != region || !belongs(d, r->charge, i)) continue;
@@ -77,12 +76,14 @@ static tb_code region_line(tb__draft *d, const run *r, tb_billing_region region)
     return code ? code : close(d);
 }
 
-tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge)
+tb_code tb__bill_bandwidth(tb__draft *d, tb_line_kind kind)
 {
+    const tb_charge charge = kind == TB_LINE_BANDWIDTH ? TB_CHARGE_PREMIUM : TB_CHARGE_OVERRIDE;
     tb_code code = TB_OK;
     if (!(d->charges & 1U << charge)) return TB_OK;
     for (size_t at = 0; at < d->in->n_bytes && !code;) {
         run r = zone_run(d, charge, at);
+        r.kind = kind;
         at = r.end;
         for (int region = 0; region < TB_BILLING_REGION_COUNT && !code; region++)
             code = region_line(d, &r, (tb_billing_region)region);

@@ -17,26 +17,28 @@ static tb_code make_room(tb__draft *d)
     return d->bill.lines && d->bill.tax ? TB_OK : tb_no_memory(d->err);
 }
 
+const tb__rating tb__ratings[TB_LINE_KIND_COUNT] = {
+    [TB_LINE_BANDWIDTH] = {tb__bill_bandwidth, NULL},
+    [TB_LINE_VOLUME] = {tb__bill_volume, NULL},
+    [TB_LINE_OVERRIDE] = {tb__bill_bandwidth, NULL},
+    [TB_LINE_PERCENTILE] = {tb__bill_percentile, NULL},
+    [TB_LINE_OPTIMIZER] = {tb__bill_time, tb__optimizer_entry},
+    [TB_LINE_BALANCER_FEE] = {tb__bill_time, tb__balancer_entry},
+    [TB_LINE_BALANCER_REQUESTS] = {tb__bill_tiers, tb__request_entry},
+    [TB_LINE_METER] = {tb__bill_meters, NULL},
+    [TB_LINE_METER_MINIMUM] = {tb__bill_meter_minima, NULL},
+    [TB_LINE_FEE] = {tb__bill_recurring, NULL},
+    [TB_LINE_DISCOUNT] = {tb__bill_discount, NULL},
+    [TB_LINE_COMMIT] = {tb__bill_commit, NULL},
+    [TB_LINE_MINIMUM] = {tb__bill_minimum, NULL},
+    [TB_LINE_CAP] = {tb__bill_cap, NULL},
+};
+
 tb_code tb__bill_lines(tb__draft *d)
 {
-    tb_decimal before;
-    tb_code code = tb__bill_bandwidth(d, TB_CHARGE_PREMIUM);
-    if (!code) code = tb__bill_volume(d);
-    if (!code) code = tb__bill_bandwidth(d, TB_CHARGE_OVERRIDE);
-    if (!code) code = tb__bill_percentile(d);
-    if (!code) code = tb__bill_optimizers(d);
-    if (!code) code = tb__bill_balancer_fees(d);
-    if (!code) code = tb__bill_requests(d);
-    if (!code) code = tb__bill_meters(d);
-    if (!code) code = tb__bill_meter_minima(d);
-    if (!code) code = tb__bill_recurring(d);
-    if (!code) code = tb__bill_discount(d);
-    if (!code) code = tb__sum_counted(d, &before);
-    if (!code) code = tb__bill_commit(d);
-    if (!code) code = tb__sum_counted(d, &d->bill.counted);
-    if (!code) code = tb_decimal_sub(d->bill.counted, before, &d->bill.commit, d->err);
-    if (!code) code = tb__bill_minimum(d);
-    if (!code) code = tb__bill_cap(d);
+    tb_code code = TB_OK;
+    for (int k = 0; k < TB_LINE_KIND_COUNT && !code; k++)
+        if (tb__ratings[k].lines) code = tb__ratings[k].lines(d, (tb_line_kind)k);
     return code;
 }
 
@@ -100,25 +102,13 @@ static size_t find_line(const tb_bill *bill, tb_line_kind kind, int64_t id)
     return low;
 }
 
-static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_sum *sum,
-                       tb_error *err)
-{
-    for (size_t i = find_line(bill, kind, zone); i < bill->n_lines; i++) {
-        const tb_bill_line *line = &bill->lines[i];
-        if (line->kind != kind || line->id != zone) break;
-        tb_code code = tb_sum_add(sum, line->exact, err);
-        if (code) return tb__name_line(line, code, err);
-    }
-    return TB_OK;
-}
-
-/* Lines of fees stand by the id of what has them, which may be an account or a load balancer. */
-static tb_code add_fees(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_error *err)
+/* Lines of a kind stand by the id of their owner, which is not always a zone. */
+static tb_code add_own(const tb_bill *bill, tb_line_kind kind, int64_t zone, tb_sum *sum, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (size_t i = find_line(bill, TB_LINE_FEE, zone); !code && i < bill->n_lines; i++) {
+    for (size_t i = find_line(bill, kind, zone); !code && i < bill->n_lines; i++) {
         const tb_bill_line *line = &bill->lines[i];
-        if (line->kind != TB_LINE_FEE || line->id != zone) break;
+        if (line->kind != kind || line->id != zone) break;
         if (strncmp(line->resource, "zone:", 5) == 0) code = tb__name_line(line, tb_sum_add(sum, line->exact, err), err);
     }
     return code;
@@ -144,11 +134,9 @@ static tb_code add_share(const tb_bill *bill, int64_t zone, tb_sum *sum, tb_erro
 tb_code tb_bill_zone_charges(const tb_bill *bill, int64_t zone, tb_sum *ret, tb_error *err)
 {
     tb_sum sum = TB_SUM_ZERO;
-    tb_code code = add_own(bill, TB_LINE_BANDWIDTH, zone, &sum, err);
-    if (!code) code = add_share(bill, zone, &sum, err);
-    if (!code) code = add_own(bill, TB_LINE_OVERRIDE, zone, &sum, err);
-    if (!code) code = add_own(bill, TB_LINE_OPTIMIZER, zone, &sum, err);
-    if (!code) code = add_fees(bill, zone, &sum, err);
+    tb_code code = add_share(bill, zone, &sum, err);
+    for (int k = 0; k < TB_LINE_KIND_COUNT && !code; k++)
+        if (tb__ratings[k].lines) code = add_own(bill, (tb_line_kind)k, zone, &sum, err);
     if (code) return code;
     *ret = sum;
     return TB_OK;

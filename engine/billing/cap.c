@@ -29,7 +29,7 @@ tb_code tb__bill_capped(const tb_bill_input *input, tb_decimal lines, tb_decimal
     return code ? code : tb_decimal_sub(lines, off, ret, err);
 }
 
-tb_code tb__bill_cap(tb__draft *d)
+tb_code tb__bill_cap(tb__draft *d, tb_line_kind kind)
 {
     const tb_bill_input *in = d->in;
     const tb_decimal cap = in->contract.cap;
@@ -45,7 +45,7 @@ tb_code tb__bill_cap(tb__draft *d)
                               .price = cap,
                               .shown = cap,
                               .amount = {-off.mantissa, off.scale}};
-    code = tb__line_open(d, TB_LINE_CAP, in->account, NULL, 1);
+    code = tb__line_open(d, kind, in->account, NULL, 1);
     if (!code) code = tb__line_row(d, &row);
     if (!code) code = tb__line_close(d);
     if (code) return code;

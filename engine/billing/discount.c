@@ -36,7 +36,7 @@ static tb_code take_percent(tb__draft *d, tb_decimal sum, tb_decimal *ret)
     return TB_OK;
 }
 
-static tb_code discount_line(tb__draft *d, tb_decimal sum)
+static tb_code discount_line(tb__draft *d, tb_line_kind kind, tb_decimal sum)
 {
     const tb_decimal percent = d->in->contract.discount;
     const size_t last = d->in->n_parts - 1;
@@ -44,7 +44,7 @@ static tb_code discount_line(tb__draft *d, tb_decimal sum)
                         .to = sum.mantissa,
                         .price = percent,
                         .shown = percent};
-    tb_code code = tb__line_open(d, TB_LINE_DISCOUNT, d->in->account, NULL, 1);
+    tb_code code = tb__line_open(d, kind, d->in->account, NULL, 1);
     if (!code) code = take_percent(d, sum, &row.amount);
     if (!code) code = tb__line_row(d, &row);
     if (!code) code = tb__line_close(d);
@@ -55,11 +55,11 @@ static tb_code discount_line(tb__draft *d, tb_decimal sum)
     return TB_OK;
 }
 
-tb_code tb__bill_discount(tb__draft *d)
+tb_code tb__bill_discount(tb__draft *d, tb_line_kind kind)
 {
     tb_decimal sum;
     if (tb_decimal_sign(d->in->contract.discount) == 0) return TB_OK;
     tb_code code = tb__sum_rounded(d, &sum);
     if (!code) code = tb_decimal_sub(sum, d->undiscounted, &sum, d->err);
-    return code || tb_decimal_sign(sum) == 0 ? code : discount_line(d, sum);
+    return code || tb_decimal_sign(sum) == 0 ? code : discount_line(d, kind, sum);
 }

@@ -72,6 +72,45 @@ typedef struct tb__draft {
     size_t n_rows, rows_max;
 } tb__draft;
 
+/* --- entries.c: what of the input a line charges --- */
+
+typedef struct tb__entry {
+    int64_t id; /* of the line's owner */
+    uint32_t part;
+    tb__gap gap;         /* whether it has a price */
+    const char *section; /* of the book, which has the price or lacks it */
+    bool charged;        /* it has a price, and is more than nothing; else its price is not set */
+    tb_i128 units;
+    const tb_tiers *tiers;       /* usage: of its part's book */
+    const tb_evidence *evidence; /* usage */
+    tb_decimal price;            /* time: of a whole month or year */
+    int64_t times;               /* time: how many of it */
+    int64_t from_us, to_us;      /* time */
+} tb__entry;
+typedef bool tb__entries(const tb__draft *d, size_t at, tb__entry *ret); /* false: there is none at this index */
+tb__entries tb__request_entry, tb__optimizer_entry, tb__balancer_entry;
+
+/* Entries first to end, which are one line. */
+typedef struct tb__run {
+    tb_line_kind kind;
+    tb__entries *entry;
+    int64_t id; /* of the line's owner */
+    size_t first, end;
+    size_t n_charged; /* counted by tb__next_run */
+} tb__run;
+/* The line of usage under tiers that the run makes (axis.c). */
+TB_MUST_USE tb_code tb__tiers_line(tb__draft *d, const tb__run *run);
+/* The entries of the next owner, from run->end on; false: there are none. */
+bool tb__next_run(const tb__draft *d, tb__run *run);
+
+/* How a kind is rated: the function makes all its lines. */
+typedef tb_code tb__lines(tb__draft *d, tb_line_kind kind);
+typedef struct tb__rating {
+    tb__lines *lines;
+    tb__entries *entry; /* of tb__bill_tiers and tb__bill_time */
+} tb__rating;
+extern const tb__rating tb__ratings[TB_LINE_KIND_COUNT]; /* in the order of lines; zeros: it is not rated (bill.c) */
+
 /* --- check.c --- */
 
 /* Checks the input against bill.h; sets the bill's minor digits and rounding. */
@@ -84,13 +123,11 @@ TB_MUST_USE tb_code tb__bill_check_books(tb__draft *d);
 
 /* Finds all usage without a price and lists it in the bill; sets byte_gaps and what the draft has of meters. */
 TB_MUST_USE tb_code tb__bill_gaps(tb__draft *d);
-tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry);
-tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry);
 
 /* --- fees.c --- */
 
-/* "zone:101": what has the fee. */
-void tb__fee_resource(const tb_bill_fee *entry, char out[TB_BILL_RESOURCE_MAX]);
+/* A kind whose lines are of what has the fee. */
+tb_line_kind tb__fee_owner(const tb_bill_fee *entry);
 
 /* --- lines.c --- */
 
@@ -108,6 +145,7 @@ TB_MUST_USE tb_code tb__line_units(tb__draft *d, uint32_t part, tb_i128 units, t
 TB_MUST_USE tb_code tb__line_charge(tb__draft *d, uint32_t part, tb_i128 units, tb_decimal price,
                                     tb_decimal shown);
 void tb__line_evidence(tb__draft *d, const tb_evidence *more);
+void tb__line_evidence_of(tb__draft *d, const tb__run *run);
 /* Lays rows of tb__line_units one after the other on the line's axis. */
 TB_MUST_USE tb_code tb__line_place(tb__draft *d);
 /* Sums units and amounts of the rows, rounds, numbers the line. */
@@ -122,19 +160,14 @@ void tb__line_drop(tb__draft *d);
 
 /* All lines, kind by kind (bill.c). */
 TB_MUST_USE tb_code tb__bill_lines(tb__draft *d);
-TB_MUST_USE tb_code tb__bill_bandwidth(tb__draft *d, tb_charge charge); /* bandwidth.c */
-TB_MUST_USE tb_code tb__bill_volume(tb__draft *d);                      /* volume.c */
-TB_MUST_USE tb_code tb__bill_optimizers(tb__draft *d);                  /* fees.c */
-TB_MUST_USE tb_code tb__bill_balancer_fees(tb__draft *d);               /* fees.c */
-TB_MUST_USE tb_code tb__bill_recurring(tb__draft *d);                   /* fees.c */
-TB_MUST_USE tb_code tb__bill_discount(tb__draft *d);                    /* discount.c */
-TB_MUST_USE tb_code tb__bill_commit(tb__draft *d);                      /* least.c */
-TB_MUST_USE tb_code tb__bill_minimum(tb__draft *d);                     /* least.c */
-TB_MUST_USE tb_code tb__bill_cap(tb__draft *d);                         /* cap.c */
-TB_MUST_USE tb_code tb__bill_requests(tb__draft *d);                    /* requests.c */
-TB_MUST_USE tb_code tb__bill_percentile(tb__draft *d);                  /* samples.c */
-TB_MUST_USE tb_code tb__bill_meters(tb__draft *d);                      /* meters.c */
-TB_MUST_USE tb_code tb__bill_meter_minima(tb__draft *d);                /* least.c */
+tb__lines tb__bill_tiers;                                           /* axis.c */
+tb__lines tb__bill_time, tb__bill_recurring;                        /* fees.c */
+tb__lines tb__bill_bandwidth;                                       /* bandwidth.c */
+tb__lines tb__bill_volume;                                          /* share.c */
+tb__lines tb__bill_percentile, tb__bill_meters;                     /* meters.c */
+tb__lines tb__bill_meter_minima, tb__bill_commit, tb__bill_minimum; /* least.c */
+tb__lines tb__bill_discount;                                        /* discount.c */
+tb__lines tb__bill_cap;                                             /* cap.c */
 
 /* --- meters.c, divide.c, samples.c --- */
 
@@ -163,13 +196,8 @@ TB_MUST_USE tb_code tb__sum_counted(const tb__draft *d, tb_decimal *ret);
 /* Whether the month owes the contract's commit (least.c). */
 bool tb__is_committed(const tb_bill_input *in);
 
-/* Gives rows of seconds at a monthly price their amounts (prorate.c). */
-TB_MUST_USE tb_code tb__prorate(tb_bill_tier *rows, size_t n, int64_t month_seconds, tb_error *err);
-
-/* Shares of a volume line among zones (share.c): `bytes` of each share are set, their sum is the
- * line's quantity, which is above 0. */
-TB_MUST_USE tb_code tb__share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *shares,
-                                  size_t n);
+/* Lays the newest line's rows, seconds at the price of `whole` of them, on its axis and gives them their amounts (prorate.c). */
+TB_MUST_USE tb_code tb__prorate(tb__draft *d, int64_t whole);
 
 /* Units of one part on a month's axis, under that part's tiers. */
 typedef struct tb__span {
@@ -177,6 +205,9 @@ typedef struct tb__span {
     const tb_tiers *tiers;
     tb_i128 units; /* > 0 */
 } tb__span;
+/* The run's units by parts; *ret_n: those that have some, which come first. False: a sum passes 2^127-1. `spans` has room for
+ * all parts (axis.c). */
+TB_MUST_USE bool tb__spans_gather(const tb__draft *d, const tb__run *run, tb__span *spans, size_t *ret_n);
 /* Rows the spans may need, and the rows themselves (axis.c). */
 size_t tb__axis_rows(const tb__span *spans, size_t n);
 TB_MUST_USE tb_code tb__axis_rate(tb__draft *d, const tb__span *spans, size_t n);

@@ -2,95 +2,52 @@
  * prorated. */
 #include "billing/draft.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
-static tb_code close(tb__draft *d)
+/* Adds the run's entries to the newest line as rows of seconds at the price of `whole` of them, and closes it. */
+static tb_code close(tb__draft *d, const tb__run *run, int64_t whole)
 {
-    tb_code code = tb__line_place(d);
-    if (!code && d->rows[d->n_rows - 1].to > d->month_seconds)
-        return tb_fail(d->err, TB_E_VALIDATION, d->line->resource,
-                       "It is charged for more seconds than the month has.");
-    if (!code) code = tb__prorate(d->rows, d->n_rows, d->month_seconds, d->err);
-    if (code) return code;
-    const tb_bill_part *parts = d->in->parts;
-    d->line->evidence.from_us = parts[d->rows[0].part].from_us;
-    d->line->evidence.to_us = parts[d->rows[d->n_rows - 1].part].to_us;
-    return tb__line_close(d);
-}
-
-/* --- optimizers --- */
-
-static bool charged(const tb__draft *d, const tb_bill_optimizer *e)
-{
-    return e->seconds > 0 && tb__optimizer_gap(d, e) == TB__PRICED;
-}
-
-static tb_code optimizer_line(tb__draft *d, const tb_bill_optimizer *e, size_t n)
-{
-    size_t rows = 0;
-    for (size_t i = 0; i < n; i++)
-        rows += charged(d, &e[i]);
-    if (rows == 0) return TB_OK;
-    tb_code code = tb__line_open(d, TB_LINE_OPTIMIZER, e->zone, NULL, rows);
-    for (size_t i = 0; i < n && !code; i++) {
-        if (!charged(d, &e[i])) continue;
-        tb_decimal price =
-            e[i].own_price ? e[i].monthly : tb__book(d, e[i].part)->optimizer_monthly;
-        code = tb__line_units(d, e[i].part, e[i].seconds, price, price);
+    tb_evidence *time = &d->line->evidence;
+    tb_decimal price;
+    tb__entry e;
+    tb_code code = TB_OK;
+    for (size_t i = run->first; i < run->end && run->entry(d, i, &e) && !code; i++) {
+        if (!e.charged) continue;
+        const bool first = d->n_rows == 0;
+        if (first || e.from_us < time->from_us) time->from_us = e.from_us;
+        if (first || e.to_us > time->to_us) time->to_us = e.to_us;
+        price = e.price;
+        if (e.times != 1) code = tb_decimal_mul_int(e.price, e.times, &price, d->err);
+        if (!code) code = tb__line_units(d, e.part, e.units, price, e.price);
     }
-    return code ? code : close(d);
+    if (!code) code = tb__prorate(d, whole);
+    return code ? code : tb__line_close(d);
 }
 
-tb_code tb__bill_optimizers(tb__draft *d)
+/* --- by month --- */
+
+static tb_code time_line(tb__draft *d, const tb__run *run)
 {
-    const tb_bill_optimizer *e = d->in->optimizers;
-    for (size_t first = 0, end; first < d->in->n_optimizers; first = end) {
-        for (end = first + 1; end < d->in->n_optimizers && e[end].zone == e[first].zone;)
-            end++;
-        tb_code code = optimizer_line(d, &e[first], end - first);
-        if (code) return code;
-    }
-    return TB_OK;
+    tb_code code = tb__line_open(d, run->kind, run->id, NULL, run->n_charged);
+    if (!code) code = close(d, run, d->month_seconds);
+    if (code || d->rows[d->n_rows - 1].to <= d->month_seconds) return code;
+    return tb_fail(d->err, TB_E_VALIDATION, d->line->resource, "It is charged for more seconds than the month has.");
 }
 
-/* --- load balancers --- */
-
-static tb_code balancer_line(tb__draft *d, const tb_bill_balancer *e, size_t n)
+tb_code tb__bill_time(tb__draft *d, tb_line_kind kind)
 {
-    size_t rows = 0;
-    for (size_t i = 0; i < n; i++)
-        rows += e[i].seconds > 0 && tb__balancer_gap(d, &e[i]) == TB__PRICED;
-    if (rows == 0) return TB_OK;
-    tb_code code = tb__line_open(d, TB_LINE_BALANCER_FEE, e->balancer, NULL, rows);
-    for (size_t i = 0; i < n && !code; i++) {
-        if (e[i].seconds == 0 || tb__balancer_gap(d, &e[i]) != TB__PRICED) continue;
-        tb_decimal price = tb__book(d, e[i].part)->balancer_fee;
-        code = tb__line_units(d, e[i].part, e[i].seconds, price, price);
-    }
-    return code ? code : close(d);
-}
-
-tb_code tb__bill_balancer_fees(tb__draft *d)
-{
-    const tb_bill_balancer *e = d->in->balancers;
-    for (size_t first = 0, end; first < d->in->n_balancers; first = end) {
-        for (end = first + 1; end < d->in->n_balancers && e[end].balancer == e[first].balancer;)
-            end++;
-        tb_code code = balancer_line(d, &e[first], end - first);
-        if (code) return code;
-    }
-    return TB_OK;
+    tb__run run = {.kind = kind, .entry = tb__ratings[kind].entry};
+    tb_code code = TB_OK;
+    while (!code && tb__next_run(d, &run))
+        if (run.n_charged) code = time_line(d, &run);
+    return code;
 }
 
 /* --- recurring fees --- */
 
-void tb__fee_resource(const tb_bill_fee *e, char out[TB_BILL_RESOURCE_MAX])
+tb_line_kind tb__fee_owner(const tb_bill_fee *e)
 {
-    static const char *const owner[] = {
-        [TB_FEE_OF_ACCOUNT] = "account", [TB_FEE_OF_ZONE] = "zone", [TB_FEE_OF_BALANCER] = "load_balancer"};
-    snprintf(out, TB_BILL_RESOURCE_MAX, "%s:%" PRId64, owner[e->owner], e->owner_id);
+    return e->owner == TB_FEE_OF_ZONE ? TB_LINE_BANDWIDTH : e->owner == TB_FEE_OF_BALANCER ? TB_LINE_BALANCER_FEE : TB_LINE_MINIMUM;
 }
 
 static bool of_one_line(const tb_bill_fee *a, const tb_bill_fee *b)
@@ -112,47 +69,50 @@ static const tb_bill_item *fee_item(tb__draft *d, const tb_fee *from)
     return item;
 }
 
-/* The newest price names the line. */
-static tb_code recurring_line(tb__draft *d, const tb_bill_fee *e, size_t n)
+static bool fee_entry(const tb__draft *d, size_t at, tb__entry *ret)
 {
+    if (at == d->in->n_fees) return false;
+    const tb_bill_fee *e = &d->in->fees[at];
+    const tb_fee *fee = tb_book_fee(e->book, e->id);
+    *ret = (tb__entry){.id = e->owner_id,
+                       .part = e->part,
+                       .charged = fee,
+                       .units = e->credit ? -e->seconds : e->seconds,
+                       .price = fee ? fee->amount : TB_DECIMAL_ZERO,
+                       .times = e->quantity,
+                       .from_us = e->from_us,
+                       .to_us = e->to_us};
+    return true;
+}
+
+/* The newest price names the line. */
+static tb_code recurring_line(tb__draft *d, const tb__run *run)
+{
+    const tb_bill_fee *e = &d->in->fees[run->first];
     const tb_fee *named = NULL;
-    tb_decimal price;
-    for (size_t i = 0; i < n; i++) {
-        const tb_fee *fee = tb_book_fee(e[i].book, e[i].id);
-        if (fee) named = fee;
-    }
+    for (size_t i = run->end; i-- > run->first && !named;)
+        named = tb_book_fee(d->in->fees[i].book, d->in->fees[i].id);
     if (!named) return TB_OK;
-    tb_code code = tb__line_open(d, TB_LINE_FEE, e->owner_id, NULL, n);
-    if (code) return code;
-    if (!d->bare) tb__fee_resource(e, d->line->resource);
-    for (size_t i = 0; i < n && !code; i++) {
-        const tb_fee *fee = tb_book_fee(e[i].book, e[i].id);
-        if (!fee) continue;
-        code = tb_decimal_mul_int(fee->amount, e[i].quantity, &price, d->err);
-        if (!code)
-            code = tb__line_units(d, e[i].part, e[i].credit ? -e[i].seconds : e[i].seconds, price, fee->amount);
-        if (d->bare || code) continue;
-        tb_evidence *service = &d->line->evidence;
-        if (service->to_us == 0 || e[i].from_us < service->from_us) service->from_us = e[i].from_us;
-        if (e[i].to_us > service->to_us) service->to_us = e[i].to_us;
-    }
-    if (!code) code = tb__line_place(d);
-    if (!code) code = tb__prorate(d->rows, d->n_rows, e->whole, d->err);
-    if (!code) code = tb__line_close(d);
+    tb_code code = tb__line_open(d, run->kind, run->id, NULL, run->end - run->first);
+    if (!code && !d->bare) tb__resource_put(d->line->resource, tb__fee_owner(e), e->owner_id);
+    if (!code) code = close(d, run, e->whole);
     if (!code && e->credit) code = tb_decimal_add(d->credits, d->line->amount, &d->credits, d->err);
     if (code || d->bare) return code;
     d->line->item = fee_item(d, named);
     return d->line->item ? TB_OK : tb_no_memory(d->err);
 }
 
-tb_code tb__bill_recurring(tb__draft *d)
+tb_code tb__bill_recurring(tb__draft *d, tb_line_kind kind)
 {
     const tb_bill_fee *e = d->in->fees;
-    for (size_t first = 0, end; first < d->in->n_fees; first = end) {
-        for (end = first + 1; end < d->in->n_fees && of_one_line(&e[first], &e[end]);)
-            end++;
-        tb_code code = recurring_line(d, &e[first], end - first);
-        if (code) return code;
+    tb__run run = {.kind = kind, .entry = fee_entry};
+    tb_code code = TB_OK;
+    while (!code && run.end < d->in->n_fees) {
+        run.first = run.end++;
+        run.id = e[run.first].owner_id;
+        while (run.end < d->in->n_fees && of_one_line(&e[run.first], &e[run.end]))
+            run.end++;
+        code = recurring_line(d, &run);
     }
-    return TB_OK;
+    return code;
 }

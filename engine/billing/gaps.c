@@ -29,20 +29,6 @@ static tb__gap bytes_gap(const tb__draft *d, const tb_bill_bytes *e)
     }
 }
 
-tb__gap tb__optimizer_gap(const tb__draft *d, const tb_bill_optimizer *entry)
-{
-    const tb_book *book = tb__book(d, entry->part);
-    if (!book) return TB__NO_BOOK;
-    return entry->own_price || book->has_optimizer ? TB__PRICED : TB__NO_PRICE;
-}
-
-tb__gap tb__balancer_gap(const tb__draft *d, const tb_bill_balancer *entry)
-{
-    const tb_book *book = tb__book(d, entry->part);
-    if (!book) return TB__NO_BOOK;
-    return book->has_balancer ? TB__PRICED : TB__NO_PRICE;
-}
-
 /* --- the list --- */
 
 /* path: the missing price in the book, for NO_PRICE; for NO_FIT, the key that does not fit and its rule. */
@@ -105,44 +91,23 @@ static void list_bytes(tb__draft *d)
     }
 }
 
-static void list_optimizers(tb__draft *d)
+/* Entries that lack a section of the book; owner: a kind whose resource is the same thing. */
+static void list_entries(tb__draft *d, tb_line_kind kind, tb_line_kind owner)
 {
-    for (size_t i = 0; i < d->in->n_optimizers; i++) {
-        const tb_bill_optimizer *e = &d->in->optimizers[i];
-        tb__gap gap = tb__optimizer_gap(d, e);
-        if (gap != TB__PRICED && e->seconds > 0)
-            add(d, TB_LINE_BANDWIDTH, e->zone, "optimizer", e->seconds, "second", e->part, gap,
-                "optimizer");
-    }
-}
-
-static void list_balancers(tb__draft *d)
-{
-    static const char what[] = "load_balancer";
-    for (size_t i = 0; i < d->in->n_balancers; i++) {
-        const tb_bill_balancer *e = &d->in->balancers[i];
-        tb__gap gap = tb__balancer_gap(d, e);
-        if (gap == TB__PRICED) continue;
-        if (e->seconds > 0)
-            add(d, TB_LINE_BALANCER_FEE, e->balancer, what, e->seconds, "second", e->part, gap,
-                what);
-        if (e->requests > 0)
-            add(d, TB_LINE_BALANCER_FEE, e->balancer, what, e->requests, "request", e->part, gap,
-                what);
-    }
+    tb__entry e;
+    for (size_t i = 0; tb__ratings[kind].entry(d, i, &e); i++)
+        if (e.gap != TB__PRICED && e.units > 0)
+            add(d, owner, e.id, e.section, e.units, tb_line_kind_unit(kind), e.part, e.gap, e.section);
 }
 
 static void list_fees(tb__draft *d)
 {
-    static const tb_line_kind owner[] = {[TB_FEE_OF_ACCOUNT] = TB_LINE_MINIMUM,
-                                         [TB_FEE_OF_ZONE] = TB_LINE_BANDWIDTH,
-                                         [TB_FEE_OF_BALANCER] = TB_LINE_BALANCER_FEE};
     for (size_t i = 0; i < d->in->n_fees; i++) {
         const tb_bill_fee *e = &d->in->fees[i];
         char path[TB_FEE_ID_MAX + 8];
         if (tb_book_fee(e->book, e->id)) continue;
         snprintf(path, sizeof path, "fees.%s", e->id);
-        add(d, owner[e->owner], e->owner_id, "fee", e->seconds, "second", e->part,
+        add(d, tb__fee_owner(e), e->owner_id, "fee", e->seconds, "second", e->part,
             e->book && tb__book(d, e->part) ? TB__NO_PRICE : TB__NO_BOOK, path);
     }
 }
@@ -270,8 +235,9 @@ tb_code tb__bill_gaps(tb__draft *d)
     if (!d->gaps) return tb_no_memory(d->err);
     list_bytes(d);
     list_percentile(d);
-    list_optimizers(d);
-    list_balancers(d);
+    list_entries(d, TB_LINE_OPTIMIZER, TB_LINE_BANDWIDTH);
+    list_entries(d, TB_LINE_BALANCER_FEE, TB_LINE_BALANCER_FEE);
+    list_entries(d, TB_LINE_BALANCER_REQUESTS, TB_LINE_BALANCER_FEE);
     list_fees(d);
     code = list_meters(d);
     list_leasts(d);

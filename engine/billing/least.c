@@ -73,8 +73,7 @@ static tb_code least_line(tb__draft *d, const least_amount *least)
     if (!code && least->meter) code = tb__line_meter(d, least->meter, &of, NULL, 0);
     if (!code) code = add_rows(d, least);
     if (code || d->n_rows == 0) return code;
-    if (!code) code = tb__line_place(d);
-    if (!code) code = tb__prorate(d->rows, d->n_rows, d->month_seconds, d->err);
+    code = tb__prorate(d, d->month_seconds);
     if (!code) code = take_off(d, least->lines);
     if (!code) code = tb__line_close(d);
     if (code) return code;
@@ -151,13 +150,12 @@ static tb_code add_period(tb__draft *d, const tb_commit_period *p, tb_decimal ow
     return TB_OK;
 }
 
-static tb_code period_line(tb__draft *d, const tb_commit_period *p)
+static tb_code period_line(tb__draft *d, const tb_commit_period *p, tb_decimal lines)
 {
     const tb_bill_input *in = d->in;
-    tb_decimal owed = p->commit->amount, lines, used;
+    tb_decimal owed = p->commit->amount, used = lines;
+    tb_code code = TB_OK;
     if (!tb__book(d, (uint32_t)in->n_parts - 1)) return TB_OK;
-    tb_code code = tb__sum_counted(d, &lines);
-    used = lines;
     for (size_t i = 0; !code && i < in->n_earlier; i++)
         code = tb_decimal_add(used, in->earlier[i].amount, &used, d->err);
     if (!code && p->last + 1 - p->first < p->commit->months) {
@@ -168,29 +166,36 @@ static tb_code period_line(tb__draft *d, const tb_commit_period *p)
     return add_period(d, p, owed, lines);
 }
 
-tb_code tb__bill_commit(tb__draft *d)
+static tb_code commit_line(tb__draft *d, tb_line_kind kind, tb_decimal lines)
 {
-    least_amount least = {.kind = TB_LINE_COMMIT, .of = commit_of};
+    const least_amount least = {.kind = kind, .of = commit_of, .lines = lines};
     tb_commit_period p;
     if (!tb__is_committed(d->in) || !tb_contract_period(&d->in->contract, d->in->month, &p)) return TB_OK;
-    if (p.commit->months != 1 || p.commit->rollover || p.carries) return period_line(d, &p);
-    tb_code code = tb__sum_counted(d, &least.lines);
-    return code ? code : lift_to(d, &least);
+    return p.commit->months != 1 || p.commit->rollover || p.carries ? period_line(d, &p, lines) : lift_to(d, &least);
 }
 
-tb_code tb__bill_minimum(tb__draft *d)
+tb_code tb__bill_commit(tb__draft *d, tb_line_kind kind)
 {
-    least_amount least = {.kind = TB_LINE_MINIMUM, .of = minimum_of};
+    tb_decimal before;
+    tb_code code = tb__sum_counted(d, &before);
+    if (!code) code = commit_line(d, kind, before);
+    if (!code) code = tb__sum_counted(d, &d->bill.counted);
+    return code ? code : tb_decimal_sub(d->bill.counted, before, &d->bill.commit, d->err);
+}
+
+tb_code tb__bill_minimum(tb__draft *d, tb_line_kind kind)
+{
+    least_amount least = {.kind = kind, .of = minimum_of};
     if (d->in->running || !d->in->active_zone) return TB_OK;
     tb_code code = tb__sum_counted(d, &least.lines);
     return code ? code : lift_to(d, &least);
 }
 
-tb_code tb__bill_meter_minima(tb__draft *d)
+tb_code tb__bill_meter_minima(tb__draft *d, tb_line_kind kind)
 {
     tb_code code = TB_OK;
     for (size_t i = 0; !d->in->running && d->n_metered && i < d->in->n_meters && !code; i++) {
-        const least_amount least = {TB_LINE_METER_MINIMUM, meter_minimum_of, d->meter_sums[i].billed, &d->in->meters[i]};
+        const least_amount least = {kind, meter_minimum_of, d->meter_sums[i].billed, &d->in->meters[i]};
         if (d->meter_sums[i].used) code = lift_to(d, &least);
     }
     return code;

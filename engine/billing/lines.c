@@ -8,34 +8,6 @@
 
 #include <string.h>
 
-static const struct {
-    const char *name, *unit, *owner, *title;
-} kinds[] = {
-#define TB_X(e, name, unit, owner, title) {name, unit, owner, title},
-    TB_LINE_KINDS(TB_X)
-#undef TB_X
-};
-
-const char *tb_line_kind_name(tb_line_kind kind)
-{
-    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].name : "";
-}
-
-const char *tb_line_kind_unit(tb_line_kind kind)
-{
-    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].unit : "";
-}
-
-const char *tb_line_kind_owner(tb_line_kind kind)
-{
-    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].owner : "";
-}
-
-const char *tb_line_kind_title(tb_line_kind kind)
-{
-    return (unsigned)kind < TB_LINE_KIND_COUNT ? kinds[kind].title : "";
-}
-
 void tb__resource_put(char *out, tb_line_kind kind, int64_t id)
 {
     const char *owner = tb_line_kind_owner(kind);
@@ -129,6 +101,13 @@ void tb__line_evidence(tb__draft *d, const tb_evidence *more)
     if (more->to_us > own->to_us) own->to_us = more->to_us;
     own->buckets += more->buckets;
     fold(own->hash, more->hash);
+}
+
+void tb__line_evidence_of(tb__draft *d, const tb__run *run)
+{
+    tb__entry e;
+    for (size_t i = run->first; !d->bare && i < run->end && run->entry(d, i, &e); i++)
+        if (e.charged) tb__line_evidence(d, e.evidence);
 }
 
 tb_code tb__line_place(tb__draft *d)

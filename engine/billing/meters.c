@@ -264,25 +264,31 @@ static tb_code close(tb__draft *d, const tb_meter *meter, const tb__metered *of,
     return code ? code : tb__line_close(d);
 }
 
-static tb_code usage_line(tb__draft *d, const tb__metered *of, size_t n, parts *p)
+/* An entry of a counter or a gauge, by its place in d->metered. */
+static bool usage_entry(const tb__draft *d, size_t at, tb__entry *ret)
 {
+    const tb__metered *of = &d->metered[at];
+    const tb_bill_usage *u = &d->in->usage[of->at];
+    *ret = (tb__entry){.part = of->part,
+                       .charged = true,
+                       .units = u->quantity,
+                       .tiers = of->price->tiers,
+                       .evidence = &u->evidence};
+    return true;
+}
+
+static tb_code usage_line(tb__draft *d, const tb__run *run, parts *p)
+{
+    const tb__metered *of = &d->metered[run->first];
     const tb_meter *meter = &d->in->meters[of->meter];
-    const size_t n_parts = d->in->n_parts;
-    memset(p->price, 0, n_parts * sizeof *p->price);
-    memset(p->spans, 0, n_parts * sizeof *p->spans);
-    for (size_t i = 0; i < n; i++) {
-        tb_i128 *units = &p->spans[of[i].part].units;
-        p->price[of[i].part] = of[i].price;
-        if (__builtin_add_overflow(*units, d->in->usage[of[i].at].quantity, units))
-            return tb_fail(d->err, TB_E_OVERFLOW, "meter", "%s:%s: The usage of meter %s passes 2^127-1.", of->noun,
-                           of->name, meter->id);
-    }
-    p->n = 0;
-    for (uint32_t i = 0; i < n_parts; i++)
-        if (p->price[i]) p->spans[p->n++] = (tb__span){i, p->price[i]->tiers, p->spans[i].units};
-    tb_code code = tb__line_open_meter(d, TB_LINE_METER, of, tb__axis_rows(p->spans, p->n));
-    for (size_t i = 0; i < n && !code; i++)
-        tb__line_evidence(d, &d->in->usage[of[i].at].evidence);
+    memset(p->price, 0, d->in->n_parts * sizeof *p->price);
+    for (size_t i = run->first; i < run->end; i++)
+        p->price[d->metered[i].part] = d->metered[i].price;
+    if (!tb__spans_gather(d, run, p->spans, &p->n))
+        return tb_fail(d->err, TB_E_OVERFLOW, "meter", "%s:%s: The usage of meter %s passes 2^127-1.", of->noun, of->name,
+                       meter->id);
+    tb_code code = tb__line_open_meter(d, run->kind, of, tb__axis_rows(p->spans, p->n));
+    if (!code) tb__line_evidence_of(d, run);
     return code ? code : close(d, meter, of, p);
 }
 
@@ -313,18 +319,20 @@ static tb_code sampled_line(tb__draft *d, tb_line_kind kind, const tb_meter *met
     return TB_OK;
 }
 
-tb_code tb__bill_meters(tb__draft *d)
+tb_code tb__bill_meters(tb__draft *d, tb_line_kind kind)
 {
     parts p = {.n = 0};
+    tb__run run = {.kind = kind, .entry = usage_entry};
     tb_code code = d->n_metered ? make_parts(d, &p) : TB_OK;
-    for (size_t at = 0, end; at < d->n_metered && !code; at = end) {
-        const tb__metered *of = &d->metered[at];
+    while (run.end < d->n_metered && !code) {
+        const tb__metered *of = &d->metered[run.end];
         const tb_meter *meter = &d->in->meters[of->meter];
-        end = tb__metered_end(d, at);
+        run.first = run.end;
+        run.end = tb__metered_end(d, run.first);
         if (of->price->gap != TB__PRICED) continue;
         code = meter->kind == TB_METER_SAMPLE
-                   ? sampled_line(d, TB_LINE_METER, meter, d->in->samples, of, end - at, &p)
-                   : usage_line(d, of, end - at, &p);
+                   ? sampled_line(d, kind, meter, d->in->samples, of, run.end - run.first, &p)
+                   : usage_line(d, &run, &p);
         if (code) return code;
         tb__meter_sum *sum = &d->meter_sums[of->meter];
         sum->used = true;
@@ -333,12 +341,12 @@ tb_code tb__bill_meters(tb__draft *d)
     return code;
 }
 
-tb_code tb__bill_percentile(tb__draft *d)
+tb_code tb__bill_percentile(tb__draft *d, tb_line_kind kind)
 {
     const tb_meter meter = bandwidth_meter(d->in);
     const tb__metered of = {.price = &d->percentile, .value = ""};
     parts p = {.n = 0};
     if (!d->percentile.tiers) return TB_OK;
     tb_code code = make_parts(d, &p);
-    return code ? code : sampled_line(d, TB_LINE_PERCENTILE, &meter, &d->in->bandwidth, &of, 1, &p);
+    return code ? code : sampled_line(d, kind, &meter, &d->in->bandwidth, &of, 1, &p);
 }

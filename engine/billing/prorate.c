@@ -1,4 +1,4 @@
-/* Monthly prices by the second: price x seconds / seconds of the month, half_up at 18 digits.
+/* Monthly prices by the second: price x seconds / seconds of the whole month or year, half_up at 18 digits.
  *
  * Rounding each row would make rows that cover a month miss its price by a few 10^-18. So all
  * seconds at one price are one whole, rounded once; its rows are rounded likewise but for the last,
@@ -6,10 +6,10 @@
  * price. */
 #include "billing/draft.h"
 
-static tb_code part_of(tb_decimal price, tb_i128 seconds, int64_t month_seconds, tb_decimal *ret,
+static tb_code part_of(tb_decimal price, tb_i128 seconds, int64_t whole, tb_decimal *ret,
                        tb_error *err)
 {
-    return tb_decimal_divide(price, seconds, month_seconds, TB_PRORATE_SCALE, TB_HALF_UP, ret, err);
+    return tb_decimal_divide(price, seconds, whole, TB_PRORATE_SCALE, TB_HALF_UP, ret, err);
 }
 
 /* Rows at the price of `first` from there on: how many seconds, and which is the last. */
@@ -31,28 +31,26 @@ static bool priced_before(const tb_bill_tier *rows, size_t row)
     return false;
 }
 
-static tb_code share_whole(tb_bill_tier *rows, size_t n, size_t first, int64_t month_seconds,
+static tb_code share_whole(tb_bill_tier *rows, size_t n, size_t first, int64_t whole,
                            tb_error *err)
 {
     size_t last = first;
     tb_decimal price = rows[first].price, rest;
     tb_i128 seconds = gather(rows, n, first, &last);
-    tb_code code = part_of(price, seconds, month_seconds, &rest, err);
+    tb_code code = part_of(price, seconds, whole, &rest, err);
     for (size_t i = first; i < last && !code; i++) {
         if (tb_decimal_compare(rows[i].price, price) != 0) continue;
-        code = part_of(price, rows[i].units, month_seconds, &rows[i].amount, err);
+        code = part_of(price, rows[i].units, whole, &rows[i].amount, err);
         if (!code) code = tb_decimal_sub(rest, rows[i].amount, &rest, err);
     }
     if (!code) rows[last].amount = rest;
     return code;
 }
 
-tb_code tb__prorate(tb_bill_tier *rows, size_t n, int64_t month_seconds, tb_error *err)
+tb_code tb__prorate(tb__draft *d, int64_t whole)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (priced_before(rows, i)) continue;
-        tb_code code = share_whole(rows, n, i, month_seconds, err);
-        if (code) return code;
-    }
-    return TB_OK;
+    tb_code code = tb__line_place(d);
+    for (size_t i = 0; i < d->n_rows && !code; i++)
+        if (!priced_before(d->rows, i)) code = share_whole(d->rows, d->n_rows, i, whole, d->err);
+    return code;
 }

@@ -1,4 +1,5 @@
-/* Shares of an account's volume line among its zones, in proportion to bytes.
+/* Bandwidth of volume zones: the bytes of all the account's zones run through the tiers together, in one line, with
+ * each zone's share of it inside, in proportion to bytes.
  *
  * The rounded amount goes out by largest remainder: each zone gets the whole minor units of its
  * proportion, and the rest goes, one unit each, to the largest remainders, ties by zone id. The exact
@@ -54,7 +55,7 @@ static tb_code share_exact(const tb_bill_line *line, tb_bill_share *shares, size
     return TB_OK;
 }
 
-tb_code tb__share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *shares, size_t n)
+static tb_code share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *shares, size_t n)
 {
     tb_i128 left = 0;
     remainder *rests = tb__arena_take(&d->arena, n * sizeof *rests);
@@ -65,4 +66,51 @@ tb_code tb__share_out(tb__draft *d, const tb_bill_line *line, tb_bill_share *sha
     for (size_t i = 0; i < (size_t)left; i++)
         shares[rests[i].share].amount.mantissa++;
     return share_exact(line, shares, n, d->err);
+}
+
+static bool volume_entry(const tb__draft *d, size_t at, tb__entry *ret)
+{
+    if (at == d->in->n_bytes) return false;
+    const tb_bill_bytes *e = &d->in->bytes[at];
+    ret->charged = e->charge == TB_CHARGE_VOLUME && d->byte_gaps[at] == TB__PRICED && e->bytes > 0;
+    if (!ret->charged) return true;
+    ret->part = e->part;
+    ret->units = e->bytes;
+    ret->tiers = &tb__book(d, e->part)->volume;
+    ret->evidence = &e->evidence;
+    return true;
+}
+
+/* Zones ascend in the input, so a zone's share is the newest or a new one. Their sum is the line's, which fits. */
+static tb_code gather_shares(tb__draft *d, tb_bill_share **ret, size_t *ret_n)
+{
+    tb_bill_share *shares = tb__arena_take(&d->arena, d->in->n_bytes * sizeof *shares);
+    tb__entry e;
+    size_t n = 0;
+    if (!shares) return tb_no_memory(d->err);
+    for (size_t i = 0; volume_entry(d, i, &e); i++) {
+        const int64_t zone = d->in->bytes[i].zone;
+        if (!e.charged) continue;
+        if (n == 0 || shares[n - 1].zone != zone) shares[n++] = (tb_bill_share){.zone = zone};
+        shares[n - 1].bytes += e.units;
+    }
+    *ret = shares;
+    *ret_n = n;
+    return TB_OK;
+}
+
+tb_code tb__bill_volume(tb__draft *d, tb_line_kind kind)
+{
+    const tb__run run = {.kind = kind, .entry = volume_entry, .id = d->in->account, .end = d->in->n_bytes};
+    tb_bill_share *shares = NULL;
+    size_t n = 0;
+    if (!(d->charges & 1U << TB_CHARGE_VOLUME)) return TB_OK;
+    tb_code code = tb__tiers_line(d, &run);
+    if (code || d->bare) return code;
+    code = gather_shares(d, &shares, &n);
+    if (!code) code = share_out(d, d->line, shares, n);
+    if (code) return code;
+    d->line->shares = shares;
+    d->line->n_shares = n;
+    return TB_OK;
 }

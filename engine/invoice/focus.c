@@ -22,57 +22,63 @@
 
 #define PROVIDER "tollbook" /* where no seller is declared */
 
+#define CDN     "Content Delivery Network", "Content Delivery"
+#define METERED "Metered Usage", "Other (Networking)"
+#define LB      "Load Balancer", "Application Networking"
+
 typedef struct shape {
-    const char *category, *frequency, *service, *subcategory, *meter;
-    const char *unit; /* that prices are written in; NULL: the line's own */
-    int places;       /* from the line's unit to it, powers of ten */
-    bool list;    /* tiers show the book's price in that unit; else the own price is the list's */
-    bool monthly; /* the line's unit is seconds, that of prices a month */
+    const char *service, *subcategory, *meter;
+    bool list; /* tiers show the book's price; else the own price is the list's */
 } shape;
 
 static const shape shapes[TB_LINE_KIND_COUNT] = {
-    [TB_LINE_BANDWIDTH] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                           "Bandwidth", "GB", 9, true, false},
-    [TB_LINE_VOLUME] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                        "Volume Bandwidth", "GB", 9, true, false},
-    [TB_LINE_OVERRIDE] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                          "Bandwidth", "GB", 9, false, false},
-    [TB_LINE_PERCENTILE] = {"Usage", "Usage-Based", "Content Delivery Network", "Content Delivery",
-                            "Bandwidth at a percentile", NULL, 0, false, false},
-    [TB_LINE_METER] = {"Usage", "Usage-Based", "Metered Usage", "Other (Networking)", "Usage", NULL, 0, false, false},
-    [TB_LINE_METER_MINIMUM] = {"Adjustment", "Recurring", "Metered Usage", "Other (Networking)", "Minimum", NULL, 0,
-                               false, false},
-    [TB_LINE_FEE] = {"Purchase", "Recurring", "Recurring Fee", "Other (Networking)", "Fee", "Months", 0, false,
-                     true},
-    [TB_LINE_OPTIMIZER] = {"Purchase", "Recurring", "Optimizer", "Content Delivery", "Optimizer",
-                           "Months", 0, true, true},
-    [TB_LINE_BALANCER_FEE] = {"Purchase", "Recurring", "Load Balancer", "Application Networking",
-                              "Load Balancer", "Months", 0, true, true},
-    [TB_LINE_BALANCER_REQUESTS] = {"Usage", "Usage-Based", "Load Balancer",
-                                   "Application Networking", "Requests", "1000000 Requests", 6,
-                                   true, false},
-    [TB_LINE_DISCOUNT] = {"Adjustment", "Recurring", "Content Delivery Network",
-                          "Content Delivery", "Contract Discount", NULL, 0, false, false},
-    [TB_LINE_COMMIT] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
-                        "Monthly Commit", NULL, 0, false, false},
-    [TB_LINE_MINIMUM] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery",
-                         "Monthly Minimum", NULL, 0, false, false},
-    [TB_LINE_CAP] = {"Adjustment", "Recurring", "Content Delivery Network", "Content Delivery", "Spending Cap", NULL, 0,
-                     false, false},
-    [TB_LINE_CHARGE] = {"Purchase", "One-Time", "Content Delivery Network", "Content Delivery",
-                        "One-off Charge", "Charges", 0, false, false},
-    [TB_LINE_CORRECTION] = {"Adjustment", "One-Time", "Content Delivery Network",
-                            "Content Delivery", "Correction", NULL, 0, false, false},
+    [TB_LINE_BANDWIDTH] = {CDN, "Bandwidth", true},
+    [TB_LINE_VOLUME] = {CDN, "Volume Bandwidth", true},
+    [TB_LINE_OVERRIDE] = {CDN, "Bandwidth", false},
+    [TB_LINE_PERCENTILE] = {CDN, "Bandwidth at a percentile", false},
+    [TB_LINE_OPTIMIZER] = {"Optimizer", "Content Delivery", "Optimizer", true},
+    [TB_LINE_BALANCER_FEE] = {LB, "Load Balancer", true},
+    [TB_LINE_BALANCER_REQUESTS] = {LB, "Requests", true},
+    [TB_LINE_METER] = {METERED, "Usage", false},
+    [TB_LINE_METER_MINIMUM] = {METERED, "Minimum", false},
+    [TB_LINE_FEE] = {"Recurring Fee", "Other (Networking)", "Fee", false},
+    [TB_LINE_DISCOUNT] = {CDN, "Contract Discount", false},
+    [TB_LINE_COMMIT] = {CDN, "Monthly Commit", false},
+    [TB_LINE_MINIMUM] = {CDN, "Monthly Minimum", false},
+    [TB_LINE_CAP] = {CDN, "Spending Cap", false},
+    [TB_LINE_CHARGE] = {CDN, "One-off Charge", false},
+    [TB_LINE_CORRECTION] = {CDN, "Correction", false},
 };
 
-static const char *unit_name(tb_line_kind kind)
+/* What follows from what a line charges. */
+static const struct {
+    const char *category, *frequency;
+    bool has_price; /* of the line's unit */
+} bases[] = {[TB_BASIS_USAGE] = {"Usage", "Usage-Based", true},
+             [TB_BASIS_PEAK] = {"Usage", "Usage-Based", false},
+             [TB_BASIS_TIME] = {"Purchase", "Recurring", true},
+             [TB_BASIS_AGREED] = {"Adjustment", "Recurring", false},
+             [TB_BASIS_ONCE] = {"Purchase", "One-Time", true},
+             [TB_BASIS_CORRECTION] = {"Adjustment", "One-Time", false}};
+
+/* A line's units, and the one that prices are written in: so many powers of ten of them. The last is of all others. */
+typedef struct unit_words {
+    const char *of, *name, *price;
+    int places;
+} unit_words;
+
+static const unit_words units[] = {{"byte", "B", "GB", 9},
+                                   {"request", "Requests", "1000000 Requests", 6},
+                                   {"second", "Seconds", "Months", 0},
+                                   {"charge", "Charges", "Charges", 0},
+                                   {"", "Months", NULL, 0}};
+
+static const unit_words *unit_of(tb_line_kind kind)
 {
-    const char *unit = tb_line_kind_unit(kind);
-    return strcmp(unit, "byte") == 0      ? "B"
-           : strcmp(unit, "request") == 0 ? "Requests"
-           : strcmp(unit, "second") == 0  ? "Seconds"
-           : strcmp(unit, "charge") == 0  ? "Charges"
-                                          : "Months";
+    const unit_words *u = units;
+    while (*u->of && strcmp(u->of, tb_line_kind_unit(kind)) != 0)
+        u++;
+    return u;
 }
 
 /* "GB-month" as "GB-Months", "request" as "Requests", "byte" as "B": the specification's form of units. */
@@ -121,6 +127,10 @@ typedef struct charge {
     const tb_correction *correction;
     tb_line_kind origin;
     const shape *shape;
+    tb_line_basis basis;
+    const unit_words *unit;
+    const char *price_unit;   /* NULL: it has none, or the item's */
+    int places;               /* from the line's unit to it */
     int64_t month;            /* that it is charged for */
     int64_t zone;             /* 0: none */
     const tb_bill_tier *tier; /* of its price; NULL where it has none, or several */
@@ -137,13 +147,12 @@ typedef struct charge {
 /* The item of a line whose prices are for units of a meter. */
 static const tb_bill_item *metered(const charge *c)
 {
-    return c->origin == TB_LINE_METER || c->origin == TB_LINE_PERCENTILE ? c->line->item : NULL;
+    return tb__metered_item(c->s, c->index);
 }
 
-/* The item of a recurring fee. */
 static const tb_bill_item *fee_of(const charge *c)
 {
-    return c->origin == TB_LINE_FEE ? c->line->item : NULL;
+    return tb__fee_item(c->s, c->index);
 }
 
 /* Its years have no length in months: they are charged in seconds. */
@@ -160,8 +169,8 @@ static tb_code find_quantity(charge *c, tb_error *err)
     int64_t days = tb_month_first_day(month + 1) - tb_month_first_day(month);
     if (item && item->per)
         return tb_decimal_divide(quantity, 1, item->per, TB_PRORATE_SCALE, TB_HALF_UP, &c->quantity_priced, err);
-    if (!c->shape->monthly || is_yearly(c))
-        return tb_decimal_shift(quantity, c->shape->places, &c->quantity_priced, err);
+    if (c->basis != TB_BASIS_TIME || is_yearly(c))
+        return tb_decimal_shift(quantity, c->places, &c->quantity_priced, err);
     return tb_decimal_divide(quantity, 1, days * 86400, TB_PRORATE_SCALE, TB_HALF_UP,
                              &c->quantity_priced, err);
 }
@@ -180,17 +189,16 @@ static bool is_near(tb_decimal product, tb_decimal amount)
  * where a decimal cannot hold its product with the quantity. */
 static void find_price(charge *c)
 {
-    const shape *as = c->shape;
     const tb_bill_item *item = metered(c);
     tb_decimal product, list, list_price;
-    if ((!as->unit && !item) || !c->tier || c->tier->by_block || is_yearly(c)) return;
-    if (tb_decimal_shift(c->tier->price, -as->places, &c->contracted_price, NULL) ||
+    if ((!c->price_unit && !item) || !c->tier || c->tier->by_block || is_yearly(c)) return;
+    if (tb_decimal_shift(c->tier->price, -c->places, &c->contracted_price, NULL) ||
         tb_decimal_mul(c->contracted_price, c->quantity_priced, &product, NULL))
         return;
     if (item && item->per ? !is_near(product, c->contracted)
-                          : !as->monthly && c->line->n_shares == 0 && tb_decimal_compare(product, c->contracted) != 0)
+                          : c->basis != TB_BASIS_TIME && c->line->n_shares == 0 && tb_decimal_compare(product, c->contracted) != 0)
         return;
-    list_price = as->list ? c->tier->shown : c->contracted_price;
+    list_price = c->shape->list ? c->tier->shown : c->contracted_price;
     if (tb_decimal_mul(list_price, c->quantity_priced, &list, NULL)) return;
     c->one_price = true;
     c->contracted = product;
@@ -213,7 +221,7 @@ static tb_code find_prices(charge *c, tb_error *err)
     if (code) return code;
     c->list = c->contracted;
     find_price(c);
-    if (!c->one_price && (c->shape->unit || metered(c)) && !is_yearly(c) && !c->correction) price_by_lump(c);
+    if (!c->one_price && (c->price_unit || metered(c)) && !is_yearly(c) && !c->correction) price_by_lump(c);
     return TB_OK;
 }
 
@@ -261,11 +269,10 @@ static void put_if(bool there, tb_decimal value, tb_buf *out)
 /* BilledCost to ChargePeriodStart; category and words differ. */
 static void put_period(const charge *c, tb_buf *out)
 {
-    const shape *as = c->shape;
-    tb__csv_plain(out, c->origin == TB_LINE_CHARGE && tb_decimal_sign(c->billed) < 0 ? "Credit" : as->category);
+    tb__csv_plain(out, c->basis == TB_BASIS_ONCE && tb_decimal_sign(c->billed) < 0 ? "Credit" : bases[c->basis].category);
     tb__csv_plain(out, c->correction ? "Correction" : "");
     put_text_of(c, out);
-    tb__csv_plain(out, c->correction ? "One-Time" : as->frequency);
+    tb__csv_plain(out, c->correction ? "One-Time" : bases[c->basis].frequency);
     tb__csv_time(out, fee_of(c) ? fee_of(c)->to_us : tb_month_start_us(c->month + 1));
     tb__csv_time(out, fee_of(c) ? fee_of(c)->from_us : tb_month_start_us(c->month));
 }
@@ -317,19 +324,19 @@ static tb_code put_end(const tb_statement *s, const tb_invoice_names *names, con
 /* A price is never below zero: a credit is less than none of what it gives back. */
 static tb_decimal turned(const charge *c, tb_decimal value)
 {
-    const bool credit = c->origin == TB_LINE_CHARGE && tb_decimal_sign(c->list_price) < 0;
+    const bool credit = c->basis == TB_BASIS_ONCE && tb_decimal_sign(c->list_price) < 0;
     return credit ? (tb_decimal){-value.mantissa, value.scale} : value;
 }
 
 static void put_costs(const charge *c, tb_buf *out)
 {
-    bool usage = strcmp(c->shape->category, "Usage") == 0;
+    const bool usage = c->basis == TB_BASIS_USAGE || c->basis == TB_BASIS_PEAK;
     put_if(usage, tb_decimal_from_int(c->quantity), out);
     if (usage && metered(c) && metered(c)->unit[0]) {
         tb_buf_str(out, ",");
         put_unit(metered(c)->unit, out);
     } else {
-        tb__csv_plain(out, usage ? unit_name(c->origin) : "");
+        tb__csv_plain(out, usage ? c->unit->name : "");
     }
     tb__csv_decimal(out, c->contracted);
     put_if(c->one_price, turned(c, c->contracted_price), out);
@@ -351,10 +358,7 @@ static void put_costs(const charge *c, tb_buf *out)
         put_unit(named ? item->per_unit : item->unit[0] ? item->unit : "byte", out);
         return;
     }
-    tb__csv_plain(out, c->lump           ? "Units"
-                       : is_yearly(c)   ? "Seconds"
-                       : c->shape->unit ? c->shape->unit
-                                        : unit_name(c->origin));
+    tb__csv_plain(out, c->lump ? "Units" : c->price_unit && !is_yearly(c) ? c->price_unit : c->unit->name);
 }
 
 /* The book of the price, or the month's last. */
@@ -392,7 +396,7 @@ static void put_resource(const charge *c, tb_buf *out)
 {
     const char *colon = strchr(c->resource, ':');
     const int type = colon ? (int)(colon - c->resource) : 0;
-    if (strncmp(c->resource, "account:", 8) == 0 || c->origin == TB_LINE_CHARGE || of_all(c)) {
+    if (strncmp(c->resource, "account:", 8) == 0 || c->basis == TB_BASIS_ONCE || of_all(c)) {
         tb__csv_plain(out, ",,");
         return;
     }
@@ -556,10 +560,14 @@ static tb_code put_line(const tb_statement *s, const tb_invoice_names *names, si
                 .billed = line->amount,
                 .contracted = line->exact};
     c.shape = &shapes[c.origin];
+    c.basis = tb_line_kind_of(c.origin)->basis;
+    c.unit = unit_of(c.origin);
+    c.price_unit = bases[c.basis].has_price ? c.unit->price : NULL;
+    c.places = c.price_unit ? c.unit->places : 0;
     c.month = c.correction ? line->period_month : s->month;
     memcpy(c.resource, line->resource, sizeof c.resource);
     tb_code code = tb__tiers_one(line, &one, &tier, err);
-    if (!code && (c.shape->unit || metered(&c)) && !one && !c.correction) /* the specification frees corrections */
+    if (!code && (c.price_unit || metered(&c)) && !one && !c.correction) /* the specification frees corrections */
         code = read_prices(line, &several, &split, err);
     if (code) return code;
     if (one) c.tier = &tier;

@@ -204,16 +204,12 @@ static const char *read_string(reader *r, uint32_t object, const char *name)
 
 /* --- lines --- */
 
-/* A minimum is a meter's or the account's, as its resource says. */
 static tb_line_kind read_kind(reader *r, uint32_t object, const char *resource)
 {
-    static const char meter[] = "meter:";
-    uint32_t at = need(r, object, "kind", TB__STRING);
-    for (int kind = 0; at && kind < TB_LINE_KIND_COUNT; kind++) {
-        const char *name = tb_line_kind_name((tb_line_kind)kind);
-        if (kind == TB_LINE_METER_MINIMUM && strncmp(resource, meter, sizeof meter - 1) != 0) continue;
-        if (tb__node_is(&r->doc.nodes[at], name, strlen(name))) return (tb_line_kind)kind;
-    }
+    const uint32_t at = need(r, object, "kind", TB__STRING);
+    const tb__node *node = &r->doc.nodes[at];
+    const tb_line_kind kind = at ? tb_line_kind_parse(node->text, node->len, resource) : TB_LINE_KIND_COUNT;
+    if (kind != TB_LINE_KIND_COUNT) return kind;
     bad(r, object, "its kind is unknown.");
     return TB_LINE_CORRECTION;
 }
@@ -292,13 +288,13 @@ static int64_t id_of(reader *r, uint32_t object, const char *resource)
 static void read_item(reader *r, uint32_t at, tb_line_kind origin, tb_bill_line *line)
 {
     const char *description = read_string(r, at, "description"), *unit = read_string(r, at, "unit");
-    const bool has = tb__has_item(origin), fee = find_member(r, at, "fee") != 0;
+    const bool has = *tb_line_kind_of(origin)->item, fee = find_member(r, at, "fee") != 0;
     const bool own = origin == TB_LINE_CHARGE || line->kind == TB_LINE_CAP;
     if ((own && !description) || (description && !has && !own))
         bad(r, at, "a one-off charge, a cap, a meter and a fee, and they alone, have a description.");
     if (has != (fee || find_member(r, at, "meter")) || fee != (origin == TB_LINE_FEE))
         bad(r, at, "lines of meters and fees, and they alone, name them.");
-    if (!has && origin != TB_LINE_PERCENTILE) {
+    if (!has && tb_line_kind_of(origin)->basis != TB_BASIS_PEAK) {
         line->description = description;
         return;
     }
@@ -344,7 +340,7 @@ static void read_line(reader *r, uint32_t at, int64_t month, tb_bill_line *line,
     read_evidence(r, at, &line->evidence);
     read_correction(r, at, line, c);
     const tb_line_kind origin = line->kind == TB_LINE_CORRECTION ? c->kind : line->kind;
-    if (origin != TB_LINE_METER && origin != TB_LINE_METER_MINIMUM) line->id = id_of(r, at, line->resource);
+    if (tb_line_kind_of(origin)->product != TB_LINE_METER) line->id = id_of(r, at, line->resource);
     read_item(r, at, origin, line);
     if (!find_member(r, at, "tax_category")) return;
     read_text(r, at, "tax_category", line->tax_category, sizeof line->tax_category);

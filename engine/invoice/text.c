@@ -141,8 +141,7 @@ tb_code tb__exchange_tax(const tb_statement *s, tb_decimal rate, int digits, tb_
 
 bool tb__is_lump(tb_line_kind kind)
 {
-    return kind == TB_LINE_DISCOUNT || kind == TB_LINE_COMMIT || kind == TB_LINE_MINIMUM ||
-           kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_CAP;
+    return tb_line_kind_of(kind)->basis == TB_BASIS_AGREED;
 }
 
 /* The seconds of a part are more than the months of a period. */
@@ -154,9 +153,15 @@ bool tb__is_period(const tb_statement *statement, size_t line)
     return units != 0 && units >= -12 && units <= 12;
 }
 
-bool tb__has_item(tb_line_kind kind)
+const tb_bill_item *tb__metered_item(const tb_statement *statement, size_t line)
 {
-    return kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM || kind == TB_LINE_FEE;
+    const tb_line_basis basis = tb_line_kind_of(tb__line_origin(statement, line))->basis;
+    return basis == TB_BASIS_USAGE || basis == TB_BASIS_PEAK ? statement->bill->lines[line].item : NULL;
+}
+
+const tb_bill_item *tb__fee_item(const tb_statement *statement, size_t line)
+{
+    return tb__line_origin(statement, line) == TB_LINE_FEE ? statement->bill->lines[line].item : NULL;
 }
 
 const char *tb__line_unit(const tb_statement *statement, size_t line)
@@ -173,20 +178,11 @@ const char *tb__line_title(const tb_statement *statement, size_t line)
     return of->item && of->item->name[0] ? of->item->name : tb_line_kind_title(tb__line_origin(statement, line));
 }
 
-/* What a line's title leaves open: the minimum is a price for having a zone, no rent by the day. */
-static const char *const notes[TB_LINE_KIND_COUNT] = {
-    [TB_LINE_METER_MINIMUM] = "what the usage of the meter lacks of its minimum",
-    [TB_LINE_DISCOUNT] = "a percentage of the sum of the lines of usage and fees",
-    [TB_LINE_COMMIT] = "what usage, less the discount, lacks of the month's commit",
-    [TB_LINE_MINIMUM] = "whole for any month with an active zone, not prorated by days",
-    [TB_LINE_CAP] = "what usage of hours that begin after the cap's alert added, at most what is above the cap",
-};
-
 const char *tb_line_note(const tb_statement *statement, size_t line)
 {
     if (tb__is_period(statement, line))
         return "what usage of the period's months, less their discounts, lacks of its commit";
-    return notes[tb__line_origin(statement, line)];
+    return tb_line_kind_of(tb__line_origin(statement, line))->note;
 }
 
 /* "load_balancer:7" -> "load balancer 7"; a resource's own name stays as it is. */

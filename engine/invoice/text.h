@@ -22,8 +22,10 @@ tb_line_kind tb__line_origin(const tb_statement *statement, size_t line);
 
 /* What the line's quantity counts: "byte". */
 const char *tb__line_unit(const tb_statement *statement, size_t line);
-/* Of a kind whose lines have an item with an id: a meter's or a fee's. */
-bool tb__has_item(tb_line_kind kind);
+/* The line's item, where its quantity is in a meter's units: of a meter, or of bandwidth at a percentile. Else NULL. */
+const tb_bill_item *tb__metered_item(const tb_statement *statement, size_t line);
+/* Of a recurring fee, or of a correction of one. Else NULL. */
+const tb_bill_item *tb__fee_item(const tb_statement *statement, size_t line);
 
 /* The same tax, whatever its reason. */
 bool tb__same_rate(const tb_bill_tax *a, const tb_bill_tax *b);
@@ -37,8 +39,7 @@ const tb_bill_taxed *tb__tax_of(const tb_statement *statement, size_t line);
 TB_MUST_USE tb_code tb__exchange_tax(const tb_statement *statement, tb_decimal rate, int digits, tb_decimal *ret,
                                      tb_error *err);
 
-/* Of the kinds that are an amount, without a quantity or a price of one: discount, commit, minimum, minimum of a meter,
- * cap. */
+/* Of the kinds that are an amount, without a quantity or a price of one. */
 bool tb__is_lump(tb_line_kind kind);
 /* Whether the line, or the one that it corrects, is a commit whose rows name months: see tb_bill_tier. */
 bool tb__is_period(const tb_statement *statement, size_t line);

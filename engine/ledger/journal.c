@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "invoice/csv.h"
+#include "invoice/text.h"
 #include "tollbook/calendar.h"
 
 /* --- what was sold --- */
@@ -19,7 +20,7 @@ tb_code tb_products_add_amount(tb_products *products, tb_line_kind kind, const c
                                tb_error *err)
 {
     size_t at = 0;
-    if (kind == TB_LINE_METER_MINIMUM) kind = TB_LINE_METER;
+    kind = tb_line_kind_of(kind)->product;
     if (!code || !code[0]) return tb_decimal_add(products->sum[kind], amount, &products->sum[kind], err);
     while (at < products->n_own && compare_codes(&products->own[at], kind, code) < 0)
         at++;
@@ -63,9 +64,7 @@ bool tb_products_any(const tb_products *products)
 tb_code tb_products_add_line(tb_products *products, const tb_statement *s, size_t line, tb_error *err)
 {
     const tb_bill_line *l = &s->bill->lines[line];
-    const bool corrects = l->kind == TB_LINE_CORRECTION && s->corrections;
-    return tb_products_add_amount(products, corrects ? s->corrections[line].kind : l->kind,
-                                  l->item ? l->item->ledger_code : NULL, l->amount, err);
+    return tb_products_add_amount(products, tb__line_origin(s, line), l->item ? l->item->ledger_code : NULL, l->amount, err);
 }
 
 tb_code tb_products_add(tb_products *products, const tb_statement *s, tb_error *err)

@@ -105,7 +105,7 @@ static bool read_probability(const reading *r)
                     "a number between 0 and 1 with at most 6 digits after the point");
 }
 
-/* That the meter is declared is checked where the others are known. */
+/* That the meter is declared is checked where all of them are known: by the whole catalogue, or with `alert set`. */
 static bool read_meter(const reading *r)
 {
     const uint32_t at = tb__declared_member(r->doc, r->object, "meter");

@@ -819,6 +819,37 @@ static tb_code read_document(parser *p)
     return judge_rates(p);
 }
 
+static bool is_meter(const tb_catalog *c, const char *id)
+{
+    for (size_t i = 0; i < c->n_meters; i++)
+        if (strcmp(c->meters[i].meter.id, id) == 0) return true;
+    return false;
+}
+
+/* An alert's meter is declared, wherever in the document. */
+static tb_code judge_alert_meters(parser *p)
+{
+    const uint32_t list = tb__declared_member(&p->doc, 0, "accounts");
+    tb_alert_rule rules[TB_ALERTS_MAX];
+    p->list = "accounts";
+    p->key = "alerts";
+    p->key_len = strlen(p->key);
+    uint32_t account = list + 1;
+    for (p->index = 0; p->index < p->doc.nodes[list].len; p->index++, account = p->doc.nodes[account].next) {
+        const uint32_t alerts = tb__declared_member(&p->doc, account, "alerts");
+        tb__fault fault = {.node = alerts, .wanted = "a meter that the catalogue declares"};
+        size_t n = 0;
+        if (!alerts || !tb__declared_alerts(&p->doc, alerts, rules, &n, &fault)) continue;
+        for (size_t i = 0; i < n; i++) {
+            if (!rules[i].meter[0] || is_meter(p->out, rules[i].meter)) continue;
+            snprintf(fault.path, sizeof fault.path, "[%zu].meter", i);
+            return refuse_fault(p, &fault);
+        }
+    }
+    p->list = p->key = NULL;
+    return TB_OK;
+}
+
 /* --- one object --- */
 
 static tb_code judge_root(parser *p, const listing *list)
@@ -864,6 +895,7 @@ static tb_code parse_into(const char *text, size_t len, const tb_alloc *alloc, t
         code = read_document(&p);
         if (!code) code = tb__catalog_check(out, &p.scratch, err);
         if (!code) code = add_bandwidth(&p);
+        if (!code) code = judge_alert_meters(&p);
         tb__document_release(&p.doc);
     }
     tb__arena_release(&p.scratch);

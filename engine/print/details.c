@@ -37,9 +37,8 @@ static group group_of(tb_line_kind kind, const tb_bill_line *line)
 {
     const char *owner = kind == TB_LINE_FEE ? line->resource : tb_line_kind_owner(kind);
     if (kind == TB_LINE_VOLUME) return GROUP_VOLUME;
-    if (kind == TB_LINE_METER || kind == TB_LINE_METER_MINIMUM) return GROUP_METERS;
-    if (kind == TB_LINE_CORRECTION) return GROUP_ACCOUNT;
     if (strncmp(owner, "zone", 4) == 0) return GROUP_ZONE;
+    if (strcmp(owner, "meter") == 0) return GROUP_METERS;
     return strncmp(owner, "load_balancer", 13) == 0 ? GROUP_BALANCER : GROUP_ACCOUNT;
 }
 
@@ -71,22 +70,9 @@ static bool same_group(const place *p, const place *q)
 /* --- words --- */
 
 static const tb__word kind_words[TB_LINE_KIND_COUNT] = {
-    [TB_LINE_BANDWIDTH] = TB__WORD_KIND_BANDWIDTH,
-    [TB_LINE_VOLUME] = TB__WORD_KIND_VOLUME,
-    [TB_LINE_OVERRIDE] = TB__WORD_KIND_OVERRIDE,
-    [TB_LINE_PERCENTILE] = TB__WORD_KIND_PERCENTILE,
-    [TB_LINE_OPTIMIZER] = TB__WORD_KIND_OPTIMIZER,
-    [TB_LINE_BALANCER_FEE] = TB__WORD_KIND_BALANCER_FEE,
-    [TB_LINE_BALANCER_REQUESTS] = TB__WORD_KIND_BALANCER_REQUESTS,
-    [TB_LINE_METER] = TB__WORD_KIND_METER,
-    [TB_LINE_METER_MINIMUM] = TB__WORD_KIND_METER_MINIMUM,
-    [TB_LINE_FEE] = TB__WORD_KIND_FEE,
-    [TB_LINE_DISCOUNT] = TB__WORD_KIND_DISCOUNT,
-    [TB_LINE_COMMIT] = TB__WORD_KIND_COMMIT,
-    [TB_LINE_MINIMUM] = TB__WORD_KIND_MINIMUM,
-    [TB_LINE_CAP] = TB__WORD_KIND_CAP,
-    [TB_LINE_CHARGE] = TB__WORD_KIND_CHARGE,
-    [TB_LINE_CORRECTION] = TB__WORD_KIND_CORRECTION,
+#define TB_X(kind, ...) [TB_LINE_##kind] = TB__WORD_KIND_##kind,
+    TB_LINE_KINDS(TB_X)
+#undef TB_X
 };
 
 static const tb__word region_words[TB_BILLING_REGION_COUNT] = {
@@ -103,8 +89,8 @@ const char *tb__line_words(tb__maker *m, size_t i)
     const bool named = item && item->name[0];
     tb_billing_region known;
     if (named) tb_buf_str(&m->out, item->name);
-    if (named && kind == TB_LINE_METER_MINIMUM) tb_buf_str(&m->out, ", ");
-    if (!named || kind == TB_LINE_METER_MINIMUM)
+    if (named && tb__is_lump(kind)) tb_buf_str(&m->out, ", ");
+    if (!named || tb__is_lump(kind))
         tb__add_word(&m->out, m->language, tb__is_period(m->s, i) ? TB__WORD_KIND_PERIOD : kind_words[kind]);
     if (*region) {
         tb_buf_str(&m->out, ", ");
@@ -118,9 +104,9 @@ const char *tb__line_words(tb__maker *m, size_t i)
 
 int64_t tb__line_month(const tb__maker *m, size_t i)
 {
-    const tb_bill_line *line = &m->s->bill->lines[i];
-    if (tb__line_origin(m->s, i) != TB_LINE_FEE || !line->item) return line->period_month;
-    return strcmp(line->item->per_unit, "year") == 0 ? INT64_MIN : tb_month_from_us(line->item->from_us);
+    const tb_bill_item *fee = tb__fee_item(m->s, i);
+    if (!fee) return m->s->bill->lines[i].period_month;
+    return strcmp(fee->per_unit, "year") == 0 ? INT64_MIN : tb_month_from_us(fee->from_us);
 }
 
 /* When a fee's service is: "May 2026", "16 May 2026 – 31 May 2026". */
@@ -188,17 +174,10 @@ static bool by_block(tb_line_kind kind, const tb_bill_tier *tier)
            tb_decimal_sign(tier->price) && tb_decimal_compare(tier->price, tier->shown) == 0;
 }
 
-/* Of a line of a meter, or of bandwidth at a percentile. */
-static const tb_bill_item *meter_item(tb__maker *m, size_t i)
-{
-    const tb_line_kind kind = tb__line_origin(m->s, i);
-    return kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE ? m->s->bill->lines[i].item : NULL;
-}
-
 static const char *price_text(tb__maker *m, size_t i, const tb_bill_tier *tier)
 {
     const tb_line_kind kind = tb__line_origin(m->s, i);
-    const tb_bill_item *item = meter_item(m, i);
+    const tb_bill_item *item = tb__metered_item(m->s, i);
     if (tb_decimal_sign(tier->price) == 0) return tb__maker_word(m, TB__WORD_INCLUDED);
     if (by_block(kind, tier)) {
         tb__add_figure(&m->out, m->language, tier->price);
@@ -233,7 +212,7 @@ static const char *list_text(tb__maker *m, tb_line_kind kind, const tb_bill_tier
 
 static const char *quantity_text(tb__maker *m, size_t i, tb_i128 units)
 {
-    const tb_bill_item *item = meter_item(m, i);
+    const tb_bill_item *item = tb__metered_item(m->s, i);
     tb__maker_keep(m, item ? tb__add_item_quantity(&m->out, m->language, item, units, m->err)
                            : tb__add_quantity(&m->out, m->language, tb__line_origin(m->s, i), units,
                                               tb__line_month(m, i), m->err));
@@ -245,7 +224,7 @@ static const char *quantity_text(tb__maker *m, size_t i, tb_i128 units)
 /* "first 500 TB", "500 TB to 1,000 TB", "over 1,000 TB" */
 static const char *position_text(tb__maker *m, size_t i, tb_i128 at)
 {
-    const tb_bill_item *item = meter_item(m, i);
+    const tb_bill_item *item = tb__metered_item(m->s, i);
     tb__maker_keep(m, item ? tb__add_item_position(&m->out, m->language, item, at, m->err)
                            : tb__add_position(&m->out, m->language, tb__line_origin(m->s, i), at, m->err));
     return tb__maker_text(m);
@@ -301,7 +280,7 @@ static const char *tier_amount(tb__maker *m, const tb_bill_tier *tier, const tb_
 static const char *flat_text(tb__maker *m, size_t i, const tb_bill_tier *tier)
 {
     const tb_line_kind kind = tb__line_origin(m->s, i);
-    const tb_bill_item *item = meter_item(m, i);
+    const tb_bill_item *item = tb__metered_item(m->s, i);
     const tb_i128 per = item && item->per ? item->per : 1;
     tb_decimal flat;
     if (by_block(kind, tier) || strcmp(tb_line_kind_unit(kind), "second") == 0) return NULL;
@@ -461,9 +440,10 @@ static const char *note_text(tb__maker *m, size_t i, const tb_bill_tier *one)
     const char *owner = owner_text(m, i);
     const tb_bill_line *line = &m->s->bill->lines[i];
     const bool rate = line->item && strcmp(line->item->per_unit, "Mbps") == 0 && line->evidence.hash[0];
-    const bool fee = tb__line_origin(m->s, i) == TB_LINE_FEE && line->item;
-    const char *list = rate ? interval_text(m, line) : fee ? service_text(m, line->item) : one ? list_text(m, tb__line_origin(m->s, i), one) : NULL;
-    if (tb__line_origin(m->s, i) == TB_LINE_MINIMUM)
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const tb_bill_item *fee = tb__fee_item(m->s, i);
+    const char *list = rate ? interval_text(m, line) : fee ? service_text(m, fee) : one ? list_text(m, kind, one) : NULL;
+    if (kind == TB_LINE_MINIMUM)
         return tb__maker_word(m, TB__WORD_MINIMUM_NOTE);
     if (!owner || !list) return owner ? owner : list;
     tb_buf_fmt(&m->out, "%s; %s", owner, list);
@@ -482,8 +462,8 @@ static const char *description_text(tb__maker *m, const tb_bill_line *line)
 static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
-    const tb_line_kind kind = tb__line_origin(m->s, i);
-    const bool lump = tb__is_lump(kind) || kind == TB_LINE_CHARGE;
+    const tb_line_basis basis = tb_line_kind_of(tb__line_origin(m->s, i))->basis;
+    const bool lump = basis == TB_BASIS_AGREED || basis == TB_BASIS_ONCE;
     tb_bill_tier tier;
     bool one = false;
     tb__row made = {.kind = TB__ROW};

@@ -124,8 +124,8 @@ static void add_day(tb__ubl *u, int64_t us)
 /* When a fee's service is. A period of its own would have to lie within the document's, and a coming month does not. */
 static void add_service(tb__ubl *u, size_t line)
 {
-    const tb_bill_item *item = u->s->bill->lines[line].item;
-    if (tb__line_origin(u->s, line) != TB_LINE_FEE || !item) return;
+    const tb_bill_item *item = tb__fee_item(u->s, line);
+    if (!item) return;
     tb_buf_str(&u->words, ", ");
     add_day(u, item->from_us);
     tb_buf_str(&u->words, " to ");

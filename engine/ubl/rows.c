@@ -177,11 +177,10 @@ static tb_code visit_row(const walk *w, tb__ubl_row *row, tb_i128 units, tb_deci
                          const tb_bill_tier *tier)
 {
     const tb_line_kind kind = tb__line_origin(w->s, row->line);
-    const tb_bill_item *item = w->s->bill->lines[row->line].item;
-    const bool metered = item && (kind == TB_LINE_METER || kind == TB_LINE_PERCENTILE);
+    const tb_bill_item *item = tb__metered_item(w->s, row->line);
     int places;
     tb_code code = set_quantity(row, kind, w->sign * units, &places, w->err);
-    if (!code && metered) {
+    if (!code && item) {
         places = 0;
         row->quantity = whole(w->sign * (tier && tier->by_block ? tier->blocks : units));
         row->base = whole(1);

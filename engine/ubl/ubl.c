@@ -246,7 +246,7 @@ static void put_ubl_charge(tb__ubl *u, size_t i, tb_decimal amount, int sign)
     tb__xml_open(x, "cac:AllowanceCharge");
     tb__xml_text(x, "cbc:ChargeIndicator", sign > 0 ? "true" : "false");
     if (discount) tb__xml_text(x, "cbc:AllowanceChargeReasonCode", "95"); /* UNTDID 5189: discount */
-    tb_buf_fmt(&u->words, "%s%s", tb__line_title(u->s, i), line->kind == TB_LINE_METER_MINIMUM ? ", minimum" : "");
+    tb_buf_fmt(&u->words, "%s%s", tb__line_title(u->s, i), line->item ? ", minimum" : "");
     tb__xml_text(x, "cbc:AllowanceChargeReason", tb__ubl_words(u));
     if (percent) tb__ubl_decimal(u, "cbc:MultiplierFactorNumeric", line->tiers[0].price);
     tb__ubl_money(u, "cbc:Amount", (tb_decimal){sign * amount.mantissa, amount.scale});

@@ -241,34 +241,68 @@ typedef struct tb_bill_input {
     const char *tax_reason, *tax_reason_code;
 } tb_bill_input;
 
-/* X(kind, name, unit, owner: the thing in `resource`, title). Lines stand in this order. */
-#define TB_LINE_KINDS(X)                                                                           \
-    X(BANDWIDTH, "bandwidth", "byte", "zone", "Bandwidth")                                         \
-    X(VOLUME, "volume", "byte", "account", "Volume bandwidth")                                     \
-    X(OVERRIDE, "override", "byte", "zone", "Bandwidth at its own price")                          \
-    X(PERCENTILE, "percentile", "byte", "account", "Bandwidth at a percentile")                    \
-    X(OPTIMIZER, "optimizer", "second", "zone", "Optimizer")                                       \
-    X(BALANCER_FEE, "balancer_fee", "second", "load_balancer", "Load balancer, monthly fee")       \
-    X(BALANCER_REQUESTS, "balancer_requests", "request", "load_balancer", "Load balancer, requests")\
-    X(METER, "meter", "unit", "meter", "Metered usage")                                            \
-    X(METER_MINIMUM, "minimum", "month", "meter", "Minimum of a meter")                            \
-    X(FEE, "fee", "second", "account", "Recurring fee")                                            \
-    X(DISCOUNT, "discount", "month", "account", "Contract discount")                               \
-    X(COMMIT, "commit", "month", "account", "Monthly commitment, shortfall")                       \
-    X(MINIMUM, "minimum", "month", "account", "Monthly minimum")                                   \
-    X(CAP, "cap", "month", "account", "Spending cap")                                              \
-    X(CHARGE, "charge", "charge", "charge", "One-off charge")                                      \
-    X(CORRECTION, "correction", "byte", "zone", "Correction")
+/* What a line charges. */
+typedef enum tb_line_basis {
+    TB_BASIS_USAGE,      /* what was used: it sums buckets */
+    TB_BASIS_PEAK,       /* the interval at a percentile */
+    TB_BASIS_TIME,       /* seconds, at the price of a month or a year */
+    TB_BASIS_AGREED,     /* what the book or the contract adds to a month or takes off: an amount, without a quantity */
+    TB_BASIS_ONCE,       /* an amount that was agreed on once */
+    TB_BASIS_CORRECTION, /* what an earlier document billed too much or too little */
+} tb_line_basis;
+
+/* The kinds of charges: what a module asks of a kind is a column here. Lines stand in this order.
+ * X(KIND, name, unit, owner: the thing in `resource`; basis; PRODUCT: the kind as which sums by product count it; item: the
+ * member that names what its lines sell, "": none; CHARGE: the field of GET /billing, EU_TRAFFIC: that of the region, COUNT:
+ * the item's, or none; title; note: what the title leaves open, or NULL). billing/bill.c has the function that rates each. */
+#define TB_LINE_KINDS(X)                                                                                              \
+    X(BANDWIDTH, "bandwidth", "byte", "zone", USAGE, BANDWIDTH, "", EU_TRAFFIC, "Bandwidth", NULL)                    \
+    X(VOLUME, "volume", "byte", "account", USAGE, VOLUME, "", EU_TRAFFIC, "Volume bandwidth", NULL)                   \
+    X(OVERRIDE, "override", "byte", "zone", USAGE, OVERRIDE, "", EU_TRAFFIC, "Bandwidth at its own price", NULL)      \
+    X(PERCENTILE, "percentile", "byte", "account", PEAK, PERCENTILE, "", EU_TRAFFIC,                                  \
+      "Bandwidth at a percentile", NULL)                                                                              \
+    X(OPTIMIZER, "optimizer", "second", "zone", TIME, OPTIMIZER, "", OPTIMIZER, "Optimizer", NULL)                    \
+    X(BALANCER_FEE, "balancer_fee", "second", "load_balancer", TIME, BALANCER_FEE, "", LOAD_BALANCER,                 \
+      "Load balancer, monthly fee", NULL)                                                                             \
+    X(BALANCER_REQUESTS, "balancer_requests", "request", "load_balancer", USAGE, BALANCER_REQUESTS, "", LOAD_BALANCER,\
+      "Load balancer, requests", NULL)                                                                                \
+    X(METER, "meter", "unit", "meter", USAGE, METER, "meter", COUNT, "Metered usage", NULL)                           \
+    X(METER_MINIMUM, "minimum", "month", "meter", AGREED, METER, "meter", COUNT, "Minimum of a meter",                \
+      "what the usage of the meter lacks of its minimum")                                                             \
+    X(FEE, "fee", "second", "account", TIME, FEE, "fee", COUNT, "Recurring fee", NULL)                                \
+    X(DISCOUNT, "discount", "month", "account", AGREED, DISCOUNT, "", COUNT, "Contract discount",                     \
+      "a percentage of the sum of the lines of usage and fees")                                                       \
+    X(COMMIT, "commit", "month", "account", AGREED, COMMIT, "", COUNT, "Monthly commitment, shortfall",               \
+      "what usage, less the discount, lacks of the month's commit")                                                   \
+    X(MINIMUM, "minimum", "month", "account", AGREED, MINIMUM, "", COUNT, "Monthly minimum",                          \
+      "whole for any month with an active zone, not prorated by days")                                                \
+    X(CAP, "cap", "month", "account", AGREED, CAP, "", COUNT, "Spending cap",                                         \
+      "what usage of hours that begin after the cap's alert added, at most what is above the cap")                    \
+    X(CHARGE, "charge", "charge", "charge", ONCE, CHARGE, "", COUNT, "One-off charge", NULL)                          \
+    X(CORRECTION, "correction", "byte", "account", CORRECTION, CORRECTION, "", COUNT, "Correction", NULL)
 typedef enum tb_line_kind {
-#define TB_X(e, name, unit, owner, title) TB_LINE_##e,
+#define TB_X(kind, name, unit, owner, basis, product, item, charge, title, note) TB_LINE_##kind,
     TB_LINE_KINDS(TB_X)
 #undef TB_X
         TB_LINE_KIND_COUNT
 } tb_line_kind;
+
+typedef struct tb_line_kind_info {
+    const char *name, *unit, *owner;
+    tb_line_basis basis;
+    tb_line_kind product;
+    const char *item;
+    tb_meter_charge charge;
+    const char *title, *note;
+} tb_line_kind_info;
+/* Of a number that is no kind: empty texts. */
+const tb_line_kind_info *tb_line_kind_of(tb_line_kind kind);
 const char *tb_line_kind_name(tb_line_kind kind);
 const char *tb_line_kind_unit(tb_line_kind kind);
 const char *tb_line_kind_owner(tb_line_kind kind);
 const char *tb_line_kind_title(tb_line_kind kind);
+/* The kind of a name. Two are a "minimum": a meter's has a meter as its resource. TB_LINE_KIND_COUNT: none. */
+tb_line_kind tb_line_kind_parse(const char *name, size_t len, const char *resource);
 
 /* The calculation of a line's amount: the rows' amounts sum to the line's exact amount.
  * Optimizer, balancer fee, minimum, commit: units are seconds, price is per month. The last row of the

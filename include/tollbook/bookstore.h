@@ -16,7 +16,8 @@ TB_API_BEGIN
  * another one of its currency must name that one in `supersedes`, and replaces it in months that are not final;
  * final months keep their books. Books of scope contract are not in this series: any number of them may begin at one
  * moment. TB_E_BOOK: the id is known with other bytes; another book of this currency takes effect at the same moment
- * and is not named; the named one takes effect at another moment, or is superseded already. */
+ * and is not named; the named one takes effect at another moment, or is superseded already; a fee has another period or
+ * timing than in the book before or after it. */
 TB_MUST_USE tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us,
                                       bool *ret_known, tb_error *err);
 /* All books, ascending by (currency, effective_us); of one moment the last holds. Release each, then

@@ -108,12 +108,6 @@ static tb_code check_same(taking *t, int64_t account)
     return refuse(t, t->line->at.account);
 }
 
-static tb_code refuse_account(taking *t)
-{
-    (void)!tb_fail(t->why, TB_E_BAD_LINE, "account", "\"account\" is %" PRId64 ", which no catalogue declares.", t->key.account);
-    return refuse(t, t->line->at.account ? t->line->at.account : t->line->at.resource);
-}
-
 /* Whether the account is declared, and has room for one more resource, which it then counts. */
 static tb_code count_resource(taking *t, tb_error *err)
 {
@@ -131,7 +125,10 @@ static tb_code count_resource(taking *t, tb_error *err)
         if (code) return code;
         known = tb_meter_resources_find(run->metered.accounts, "", name);
     }
-    if (known->account < 0) return refuse_account(t);
+    if (known->account < 0) {
+        (void)!tb_fail(t->why, TB_E_BAD_LINE, "account", "\"account\" is %s, which no catalogue declares.", name);
+        return refuse(t, t->line->at.account ? t->line->at.account : t->line->at.resource);
+    }
     if (known->account >= TB_METER_RESOURCES) {
         (void)!tb_fail(t->why, TB_E_BAD_LINE, "resource", "\"resource\" would be more than the %d that account %s may have.",
                        TB_METER_RESOURCES, name);

@@ -73,7 +73,7 @@ class MonthsRun(BrowserCase):
         self.assertIn(f"{Decimal(usd['total']):,.2f}\xa0USD", tiles)
         self.assertIn(f"month before: {Decimal(usd['last']['total']):,.2f}\xa0USD", tiles)
         products = page.script("return [...document.querySelectorAll('[aria-label=\"Totals by product\"] tbody tr')].map(row => row.cells[0].textContent)")
-        self.assertEqual(products, ["Traffic", "Before tax", "With tax"])
+        self.assertEqual(products, ["Bandwidth", "Before tax", "With tax"])
         # the legal check, and what cannot be made final with its reason in words, before any click
         ending = page.text("section[aria-label='Make it final']")
         self.assertIn("4 drafts chosen", ending)

@@ -43,9 +43,9 @@ test("missing fields stand once each, in words, without those of documents that 
 });
 
 test("totals become rows with exact differences", () => {
-  const one = {currency: "USD", net: "10.5", total: "12", last: {net: "-1.25", total: "3"}, products: [{product: "bandwidth", net: "10.5", last: "-1.25"}, {product: "else", net: "1", last: "1"}]};
+  const one = {currency: "USD", net: "10.5", total: "12", last: {net: "-1.25", total: "3"}, products: [{product: "bandwidth", name: "Bandwidth", net: "10.5", last: "-1.25"}, {product: "cap", name: "Spending cap", net: "1", last: "1"}]};
   assert.deepEqual(totalRows([one]).map((each) => [each.name, each.difference, each.isSum]),
-    [["Traffic", "11.75", false], ["else", "0", false], ["Before tax", "11.75", true], ["With tax", "9", true]]);
+    [["Bandwidth", "11.75", false], ["Spending cap", "0", false], ["Before tax", "11.75", true], ["With tax", "9", true]]);
 });
 
 test("a few names and how many more", () => {

@@ -54,6 +54,14 @@ class BillingMeters(Case):
         self.assertEqual(parts["meter:websocket_minutes"], ("WebSocket connection-minutes", "2.35"))
         self.assertEqual(parts["meter:storage_standard"], ("Standard storage", "0.10"))
 
+    def test_a_month_has_a_total_for_each_meter(self):
+        text = run("preview", "--db", self.server.db, "--month", "2026-11", "--format", "json", expect=1).stdout
+        (usd,) = json.loads(text)["totals"]
+        named = {one["meter"]: (one["product"], one["name"], one["net"], one["last"]) for one in usd["products"] if "meter" in one}
+        self.assertEqual(named["websocket_minutes"], ("meter", "WebSocket connection-minutes", "2.35", "0"))
+        self.assertEqual(named["storage_standard"], ("meter", "Standard storage", "0.1", "0"))
+        self.assertEqual(sum(Decimal(one["net"]) for one in usd["products"]), Decimal(usd["net"]))
+
 
 if __name__ == "__main__":
     unittest.main()

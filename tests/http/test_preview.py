@@ -171,7 +171,7 @@ class Preview(Case):
             self.assertEqual(Decimal(usd["last"][name]),
                              sum(Decimal(row["last"][name]) for row in self.whole["rows"] if row["last"][name]))
         self.assertEqual(usd["currency"], "USD")
-        self.assertEqual(usd["products"], [{"product": "bandwidth", "net": usd["net"], "last": usd["last"]["net"]}])
+        self.assertEqual(usd["products"], [{"product": "bandwidth", "name": "Bandwidth", "net": usd["net"], "last": usd["last"]["net"]}])
         total, before = Decimal(usd["total"]), Decimal(usd["last"]["total"])
         self.assertIn(f"Total {total:.2f} USD, the month before {before:.2f}; before tax bandwidth {total:.2f} ({before:.2f}).",
                       self.said.stderr.decode())
@@ -220,9 +220,11 @@ class Preview(Case):
         self.assertTrue(reply["no"])
 
     def test_a_next_that_is_none_is_refused(self):
-        sums = "0 " * 24
-        for text in ("1", "9 8 7 6 5", "9 8 7 6 5 x ", "9 8 7 6 5 1 USD ", f"9 8 7 6 5 1 DOLLAR {sums}", f"9 8 7 6 5 1 USD {sums[2:]}",
-                     f"9 8 7 6 5 1 USD 1e5 {sums[2:]}7", f"9 8 7 6 5 1 USD 1.{'0' * 90}1 {sums[2:]}7"):
+        net, gross = "USD 0 = 0 0 ", "USD 1 = 0 0 "
+        totals = ("1 USD ", "1 DOLLAR 0 = 0 0 ", f"1 {net}", f"1 {gross}", f"2 {net}USD 2 = 0 0 ", f"3 {net}{gross}{net}", f"2 {gross}{net}",
+                  f"3 {net}{gross}EUR 0 = 0 0 ", f"3 {net}{gross}USD 99 = 0 0 ", f"3 {net}{gross}USD 2 x 0 0 ",
+                  f"3 {net}{gross}USD 9 ={'m' * 65} 0 0 ", f"2 USD 0 = 1e5 0 {gross}", f"2 USD 0 = 1.{'0' * 90}1 0 {gross}", f"2 {net}USD 1 = 0 ")
+        for text in ("1", "9 8 7 6 5", "9 8 7 6 5 x ", *(f"9 8 7 6 5 {one}7" for one in totals)):
             answer = self.server.ask("POST", "/operations/preview", "operator", json.dumps({"month": MONTHS[1], "next": text}).encode(),
                                      **{"Content-Type": "application/json"})
             self.assertEqual((answer.status, answer.json().get("Field")), (400, "next"), text)

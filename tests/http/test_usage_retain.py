@@ -162,7 +162,7 @@ class Retention(Case):
         self.assertGreater(self.visible(f"scope=1 AND owner=201 AND {september}"), 0)
         self.assertEqual(self.visible("scope>0 AND owner IN(1,2,7,101,102,201) AND toYYYYMM(toDateTime(h*3600,'UTC'))=202408"), 0)
         self.assertLess(sum(self.ask("SELECT count() FROM tollbook_test.country")), countries)
-        self.assertIn(b"Nothing was to go: nothing changed.", self.command(*WORDS)[1].stderr)
+        self.assertIn(b"No usage and no request logs were to go.", self.command(*WORDS)[1].stderr)
         type(self).before = self.compare()
 
     # What still comes for such months counts, and goes with the next call.

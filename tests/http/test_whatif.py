@@ -133,7 +133,8 @@ class Whatif(Case):
         self.assertEqual(page.headers["content-type"], "text/html; charset=utf-8")
         self.assertIn(b"<svg ", page.body)
         rows = self.ask(EU, Accept="text/csv").body.decode().split("\r\n")
-        self.assertTrue(rows[0].startswith("scenario,scenario_sha256,"))
+        self.assertTrue(rows[0].startswith("scenario,scenario_sha256,") and rows[0].endswith(",percent,item"))
+        self.assertEqual({row.count(",") for row in rows if row}, {rows[0].count(",")})
         self.assertTrue(self.ask(EU, Accept="image/png").json()["scenarios"])
 
     def test_nothing_is_stored(self):

@@ -470,6 +470,9 @@ START_TEST(requests_go_to_balancers_as_they_did_and_fees_are_the_months)
     make();
     ck_assert(f.usage[TB_USAGE_REQUESTS].month.p50 == 30 + 93000000);
     ck_assert(f.net.p50 == 3 * 950 + 2015 + 4030); /* 31 and 62 million at 0.65 */
+    month.contract.discount = (tb_decimal){20, 0}; /* of fees, too */
+    make();
+    ck_assert_int_eq(f.net.p50, 7116);
 }
 END_TEST
 

@@ -234,6 +234,14 @@ START_TEST(corrections_stand_apart_with_their_own_period)
     html = html_of(&p);
     HAS(html, "not invoiced before");
     free(html);
+    static const tb_bill_item item = {.id = "requests", .name = "Edge requests", .unit = "request", .per_unit = ""};
+    p.f.lines[1] = p.f.lines[0];
+    p.f.lines[1].item = &item;
+    strcpy(p.f.lines[1].resource, "meter:requests");
+    p.corrections[1] = (tb_correction){"2026-000001", TB_LINE_METER, 9};
+    html = html_of(&p);
+    HAS(html, "Edge requests");
+    free(html);
 }
 END_TEST
 

@@ -52,6 +52,40 @@ START_TEST(two_books_of_a_currency_never_begin_at_once)
 }
 END_TEST
 
+static tb_code try_fee(fixture *f, const char *id, const char *effective, const char *terms, tb_error *ret_err)
+{
+    char text[400];
+    tb_error err = {0};
+    tb_book book;
+    bool known = false;
+    const int n = snprintf(text, sizeof text,
+                           "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"fees\":{\"ip\":"
+                           "{\"name\":\"IP\",\"amount\":\"3\"%s}}}", id, effective, terms);
+    ok(tb_book_parse(text, (size_t)n, NULL, &book, &err));
+    ok(tb_store_begin(f->store, &err));
+    const tb_code code = tb_store_add_book(f->store, &book, NOW_US, &known, ret_err);
+    ok(tb_store_commit(f->store, &err));
+    tb_book_release(&book);
+    return code;
+}
+
+START_TEST(a_fee_keeps_its_period_and_timing)
+{
+    fixture f;
+    tb_error err = {0};
+    fixture_init(&f);
+    ok(try_fee(&f, "a", "2026-03-01T00:00:00Z", ",\"timing\":\"advance\"", &err));
+    add_book(&f, "b", "2026-04-01T00:00:00Z"); /* has no fee */
+    ck_assert_int_eq(try_fee(&f, "c", "2026-05-01T00:00:00Z", "", &err), TB_E_BOOK);
+    ck_assert_str_eq(err.field, "fees.ip.timing");
+    ck_assert_str_eq(err.message, "Fee ip is by the month in advance in book a, and stays so: give the other one another id.");
+    ck_assert_int_eq(try_fee(&f, "c", "2026-02-01T00:00:00Z", ",\"every\":\"year\",\"timing\":\"advance\"", &err), TB_E_BOOK);
+    ck_assert_str_eq(err.field, "fees.ip.every");
+    ok(try_fee(&f, "c", "2026-05-01T00:00:00Z", ",\"timing\":\"advance\"", &err));
+    fixture_release(&f);
+}
+END_TEST
+
 /* --- books for contracts --- */
 
 static void add_for_contract(fixture *f, const char *id, const char *effective)
@@ -408,6 +442,7 @@ int main(void)
     tcase_add_test(t, a_book_is_stored_once_and_known_again);
     tcase_add_test(t, the_same_id_with_other_content_is_refused);
     tcase_add_test(t, two_books_of_a_currency_never_begin_at_once);
+    tcase_add_test(t, a_fee_keeps_its_period_and_timing);
     tcase_add_test(t, books_for_contracts_stand_beside_the_currency_s);
     tcase_add_test(t, a_book_for_contracts_takes_no_other_s_place);
     tcase_add_test(t, a_book_takes_the_place_of_the_one_it_names);

@@ -147,17 +147,6 @@ static void region_bytes(const tb_bill_input *input, tb_line_kind kind, tb_i128 
     }
 }
 
-/* The field that shows a line's amount where that does not depend on its region. */
-static tb_meter_charge charge_of(const tb_bill_line *line)
-{
-    switch (line->kind) {
-    case TB_LINE_OPTIMIZER: return TB_METER_CHARGE_OPTIMIZER;
-    case TB_LINE_BALANCER_FEE:
-    case TB_LINE_BALANCER_REQUESTS: return TB_METER_CHARGE_LOAD_BALANCER;
-    default: return line->item ? tb_meter_charge_of(line->item->charge) : TB_METER_CHARGE_COUNT;
-    }
-}
-
 /* The field of a product that a field with usage is a part of; the field itself where it is no part. */
 static tb_meter_charge product_of(tb_meter_charge field)
 {
@@ -171,15 +160,14 @@ static tb_code add_line(const tb_bill_input *input, const tb_bill_line *line, tb
 {
     tb_billing_region region;
     tb_i128 bytes[TB_BILLING_REGION_COUNT];
-    if (line->kind == TB_LINE_BANDWIDTH || line->kind == TB_LINE_OVERRIDE) {
-        if (!tb_billing_region_parse(line->region, &region)) return TB_OK;
-        return tb_sum_add(&b->charges[traffic_of[region]], line->exact, err);
-    }
-    if (line->kind == TB_LINE_VOLUME || line->kind == TB_LINE_PERCENTILE) {
+    tb_meter_charge charge = tb_line_kind_of(line->kind)->charge;
+    if (charge == TB_METER_CHARGE_EU_TRAFFIC) {
+        if (tb_billing_region_parse(line->region, &region))
+            return tb_sum_add(&b->charges[traffic_of[region]], line->exact, err);
         region_bytes(input, line->kind, bytes);
         return share_out(line->exact, bytes, b, err);
     }
-    const tb_meter_charge charge = charge_of(line);
+    if (charge == TB_METER_CHARGE_COUNT && line->item) charge = tb_meter_charge_of(line->item->charge);
     if (charge == TB_METER_CHARGE_COUNT) return TB_OK;
     tb_code code = tb_sum_add(&b->charges[charge], line->exact, err);
     if (code || product_of(charge) == charge) return code;

@@ -27,6 +27,7 @@ typedef struct explained {
     size_t index;
     const tb_bill_line *line;
     tb_line_kind kind; /* of the line, or of the one that it corrects */
+    tb_line_basis basis;
     int64_t month;
     uint64_t watermark;
     int64_t now_us;
@@ -43,10 +44,10 @@ typedef struct explained {
 
 /* --- usage by parts --- */
 
-static bool has_usage(tb_line_kind kind)
+/* Whether hours add up to the line. */
+static bool has_usage(const explained *e)
 {
-    return kind == TB_LINE_BANDWIDTH || kind == TB_LINE_VOLUME || kind == TB_LINE_OVERRIDE ||
-           kind == TB_LINE_BALANCER_REQUESTS || kind == TB_LINE_METER;
+    return e->basis == TB_BASIS_USAGE;
 }
 
 /* Whether usage of a meter is of the line: of all resources or of one, and of all values of a dimension or of one. */
@@ -75,13 +76,19 @@ static bool is_of(const explained *e, const tb_bill_bytes *b)
 
 static void add_parts(const explained *e, const tb_bill_input *in, tb_i128 *sums)
 {
-    for (size_t i = 0; e->kind == TB_LINE_METER && i < in->n_usage; i++)
-        if (is_metered(e, in, &in->usage[i])) sums[in->usage[i].part] += in->usage[i].quantity;
-    for (size_t i = 0; e->kind != TB_LINE_BALANCER_REQUESTS && e->kind != TB_LINE_METER && i < in->n_bytes; i++)
-        if (is_of(e, &in->bytes[i])) sums[in->bytes[i].part] += in->bytes[i].bytes;
-    for (size_t i = 0; e->kind == TB_LINE_BALANCER_REQUESTS && i < in->n_balancers; i++)
-        if (in->balancers[i].balancer == e->line->id)
-            sums[in->balancers[i].part] += in->balancers[i].requests;
+    switch (e->kind) {
+    case TB_LINE_METER:
+        for (size_t i = 0; i < in->n_usage; i++)
+            if (is_metered(e, in, &in->usage[i])) sums[in->usage[i].part] += in->usage[i].quantity;
+        break;
+    case TB_LINE_BALANCER_REQUESTS:
+        for (size_t i = 0; i < in->n_balancers; i++)
+            if (in->balancers[i].balancer == e->line->id) sums[in->balancers[i].part] += in->balancers[i].requests;
+        break;
+    default:
+        for (size_t i = 0; i < in->n_bytes; i++)
+            if (is_of(e, &in->bytes[i])) sums[in->bytes[i].part] += in->bytes[i].bytes;
+    }
 }
 
 /* Where usage is cut: at the moments that are asked for, and where a book begins that may have no such line. */
@@ -251,7 +258,7 @@ static tb_code put_crossings(const explained *e)
     tb_i128 last = 0;
     tb_code code = TB_OK;
     tb_buf_str(e->out, ",\"crossings\":[");
-    for (size_t i = 0; !code && has_usage(e->kind) && i < e->line->n_tiers; i++) {
+    for (size_t i = 0; !code && has_usage(e) && i < e->line->n_tiers; i++) {
         tb_i128 threshold = e->line->tiers[i].from;
         if (threshold <= last || !starts_at_threshold(e->line, i)) continue;
         last = threshold;
@@ -322,12 +329,12 @@ static tb_code find_rate(explained *e)
     tb_month_books books = {.list = NULL};
     if (e->kind != TB_LINE_METER || !line->item) return TB_OK;
     if (line->kind == TB_LINE_CORRECTION && line->evidence.to_us - line->evidence.from_us <= TB_US_PER_HOUR)
-        e->kind = TB_LINE_PERCENTILE;
+        e->basis = TB_BASIS_PEAK;
     if (line->kind == TB_LINE_CORRECTION || !line->n_tiers) return TB_OK;
     tb_code code = tb_month_books_read(e->store, &books, e->err);
     if (code) return code;
     const tb_meter_rate *rate = rate_of(e, &books, line->tiers[line->n_tiers - 1].part);
-    if (rate && rate->sampled) e->kind = TB_LINE_PERCENTILE;
+    if (rate && rate->sampled) e->basis = TB_BASIS_PEAK;
     if (rate && !rate->sampled) {
         memcpy(e->by, rate->by, sizeof e->by);
         e->has_line = calloc(e->s->n_books, sizeof *e->has_line);
@@ -386,7 +393,7 @@ static void put_months(const explained *e)
 static tb_code put_hours(const explained *e)
 {
     tb_i128 hours[HOURS];
-    if (e->hours_of == TB_EXPLAIN_NO_DAY || !has_usage(e->kind) || e->gone) return TB_OK;
+    if (e->hours_of == TB_EXPLAIN_NO_DAY || !has_usage(e) || e->gone) return TB_OK;
     tb_code code = read_hours(e, (size_t)(e->hours_of - tb_month_first_day(e->month)), hours);
     if (code == TB_E_NOT_KEPT) return TB_OK;
     tb_buf_str(e->out, ",\"hours\":[");
@@ -424,7 +431,7 @@ static void put_note(const explained *e)
 static void put_sum(const explained *e)
 {
     tb_i128 sum = 0;
-    bool has = has_usage(e->kind), correction = e->line->kind == TB_LINE_CORRECTION;
+    bool has = has_usage(e), correction = e->line->kind == TB_LINE_CORRECTION;
     for (size_t i = 0; i < e->n_days; i++)
         sum += e->day[i];
     tb_buf_str(e->out, ",");
@@ -439,7 +446,7 @@ static void put_sum(const explained *e)
 /* What can no longer be shown, in words. */
 static void put_gone(const explained *e)
 {
-    if (!has_usage(e->kind) || (e->month >= e->kept.hours && !e->gone)) return;
+    if (!has_usage(e) || (e->month >= e->kept.hours && !e->gone)) return;
     tb_buf_str(e->out, ",\"gone\":");
     tb_buf_str(e->out, e->gone ? "\"The usage that this line needs is no longer kept: its evidence is what "
                                  "is left.\""
@@ -479,23 +486,23 @@ static tb_code explain_line(tb_store *store, const tb_statement *s, uint64_t wat
         return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "line",
                        "There is no such line; the last is %zu.", bill->n_lines);
     const tb_bill_line *line = &bill->lines[number - 1];
-    bool corrects = s->corrections && line->kind == TB_LINE_CORRECTION;
     explained e = {.store = store,
                    .s = s,
                    .index = number - 1,
                    .line = line,
                    .out = out,
-                   .kind = corrects ? s->corrections[number - 1].kind : line->kind,
+                   .kind = tb__line_origin(s, number - 1),
                    .month = line->period_month,
                    .watermark = watermark,
                    .now_us = now_us,
                    .hours_of = day,
                    .err = err};
+    e.basis = tb_line_kind_of(e.kind)->basis;
     e.n_days = (size_t)(tb_month_first_day(e.month + 1) - tb_month_first_day(e.month));
     tb_code code = check_day(&e);
     if (!code) code = tb_store_kept(store, s->account, &e.kept, err);
     if (!code) code = find_rate(&e);
-    if (!code && has_usage(e.kind)) code = read_days(&e);
+    if (!code && has_usage(&e)) code = read_days(&e);
     if (code == TB_E_NOT_KEPT) {
         e.gone = true;
         memset(e.day, 0, sizeof e.day);

@@ -22,6 +22,7 @@
 #include "tollbook/json.h"
 #include "tollbook/invoice.h"
 #include "tollbook/ledger.h"
+#include "tollbook/meterstore.h"
 #include "tollbook/billsource.h"
 #include "tollbook/statistics.h"
 
@@ -33,8 +34,8 @@ typedef struct month_figure {
     const char *state; /* "draft", "final", "elsewhere", "refused", "nothing" */
     char number[24];
     char currency[4];
+    bool last;             /* of the month before */
     tb_decimal net, total; /* good where it is a draft or final */
-    tb__month_sums sums;    /* the same, by line kind */
     size_t unpriced, n_missing;
     tb_unpriced first_unpriced;
     tb_missing_field missing[TB_MISSING_FIELDS_MAX];
@@ -64,7 +65,7 @@ typedef struct preview_run {
 
 /* --- a month --- */
 
-static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *err)
+static void take_statement(month_figure *f, const tb_statement *s)
 {
     const tb_bill *bill = s->bill;
     memcpy(f->currency, s->currency, sizeof f->currency);
@@ -73,29 +74,23 @@ static tb_code take_statement(month_figure *f, const tb_statement *s, tb_error *
     f->unpriced = bill->n_unpriced;
     if (f->unpriced) f->first_unpriced = bill->unpriced[0];
     f->n_missing = tb_statement_missing_fields(s, TB_NORM_LEGAL, f->missing);
-    tb_code code = tb_sum_add(&f->sums.net, bill->subtotal, err);
-    if (!code) code = tb_sum_add(&f->sums.total, bill->total, err);
-    for (size_t i = 0; !code && i < bill->n_lines; i++) {
-        const tb_line_kind kind = bill->lines[i].kind;
-        code = tb_sum_add(&f->sums.kind[kind == TB_LINE_METER_MINIMUM ? TB_LINE_METER : kind], bill->lines[i].amount, err);
-    }
-    return code;
 }
 
-static tb_code take_invoice(month_figure *f, const tb_invoice *invoice, tb_error *err)
+/* run: it is in the totals; NULL: not. */
+static tb_code take_invoice(preview_run *run, month_figure *f, const tb_invoice *invoice, tb_error *err)
 {
     tb_paper paper;
     tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
     if (code) return code;
     f->state = "final";
     memcpy(f->number, paper.statement.number, sizeof f->number);
-    code = take_statement(f, &paper.statement, err);
+    take_statement(f, &paper.statement);
+    if (run) code = tb__preview_totals_add(&run->totals, &paper.statement, f->last, err);
     tb_paper_release(&paper);
     return code;
 }
 
-static tb_code take_draft(const preview_run *run, int64_t account, int64_t month, month_figure *f,
-                          tb_error *err)
+static tb_code take_draft(preview_run *run, int64_t account, int64_t month, month_figure *f, tb_error *err)
 {
     tb_issue draft;
     tb_error why = {0};
@@ -109,7 +104,8 @@ static tb_code take_draft(const preview_run *run, int64_t account, int64_t month
         return TB_OK;
     }
     f->state = "draft";
-    code = take_statement(f, &draft.statement, err);
+    take_statement(f, &draft.statement);
+    code = tb__preview_totals_add(&run->totals, &draft.statement, f->last, err);
     tb_issue_release(&draft);
     return code;
 }
@@ -131,17 +127,18 @@ static tb_code take_usage(const preview_run *run, int64_t account, int64_t month
     return code;
 }
 
-static tb_code read_figure(const preview_run *run, int64_t account, int64_t month, month_figure *f,
-                           tb_error *err)
+/* Of the month or, last, of the one before it. */
+static tb_code read_figure(preview_run *run, int64_t account, bool last, month_figure *f, tb_error *err)
 {
+    const int64_t month = run->month - last;
     tb_invoice invoice;
     tb_issue_outcome outcome = TB_ISSUE_NOTHING;
-    *f = (month_figure){.state = "elsewhere"};
+    *f = (month_figure){.state = "elsewhere", .last = last};
     tb_code code =
         tb_issue_done(run->ops->store, account, month, &invoice, f->number, &outcome, err);
     if (code) return code;
     if (outcome == TB_ISSUE_KNOWN) {
-        code = take_invoice(f, &invoice, err);
+        code = take_invoice(run, f, &invoice, err);
         tb_invoice_release(&invoice);
     } else if (outcome == TB_ISSUE_NOTHING) {
         f->number[0] = 0;
@@ -151,9 +148,9 @@ static tb_code read_figure(const preview_run *run, int64_t account, int64_t mont
 }
 
 /* The month before; nothing where that was billed elsewhere. */
-static tb_code read_last(const preview_run *run, int64_t account, month_figure *f, tb_error *err)
+static tb_code read_last(preview_run *run, int64_t account, month_figure *f, tb_error *err)
 {
-    if (run->month > run->begin) return read_figure(run, account, run->month - 1, f, err);
+    if (run->month > run->begin) return read_figure(run, account, true, f, err);
     *f = (month_figure){.state = "elsewhere"};
     return TB_OK;
 }
@@ -180,7 +177,7 @@ static tb_code read_usual(const preview_run *run, int64_t account, const month_f
         tb_issue_outcome outcome = TB_ISSUE_NOTHING;
         code = tb_issue_done(run->ops->store, account, month, &invoice, f.number, &outcome, err);
         if (code || outcome != TB_ISSUE_KNOWN) continue;
-        code = take_invoice(&f, &invoice, err);
+        code = take_invoice(NULL, &f, &invoice, err);
         tb_invoice_release(&invoice);
         if (!code && strcmp(f.currency, now->currency) == 0) past[n++] = f.net;
     }
@@ -448,12 +445,9 @@ static tb_code preview_account(void *ctx, int64_t account, tb_error *err)
     tb_code code = tb_store_account_name(run->ops->store, account, &run->name, err);
     tb_buf_add(&run->name, "", 1);
     if (!code) code = tb_buf_check(&run->name, err);
-    if (!code) code = read_figure(run, account, run->month, &f[0], err);
+    if (!code) code = read_figure(run, account, false, &f[0], err);
     if (!code) code = read_last(run, account, &f[1], err);
     if (!code) code = read_usual(run, account, &f[0], &f[1], &usual, err);
-    for (int i = 0; !code && i < 2; i++)
-        if (has_amount(&f[i]))
-            code = tb__preview_totals_add(&run->totals, f[i].currency, i == 1, &f[i].sums, err);
     if (!code) code = say_document(run, &f[0], err);
     if (code) return code;
     say_usual(run, &f[0], &usual);
@@ -546,7 +540,7 @@ static void say_end(const preview_run *run)
                  run->n_incomplete == 1 ? "is no legal invoice" : "are no legal invoices", month);
 }
 
-static void close_forms(const preview_run *run)
+static void close_forms(const preview_run *run, const tb_meter *meters, size_t n)
 {
     tb_reply *reply = run->reply;
     tb_buf *json = &reply->json;
@@ -562,7 +556,7 @@ static void close_forms(const preview_run *run)
         return;
     }
     tb_buf_str(json, ",");
-    tb__preview_totals_json(&run->totals, json);
+    tb__preview_totals_json(&run->totals, meters, n, json);
     tb_buf_str(json, "}");
     if (run->json && !json->failed) {
         tb_buf_add(&reply->out, json->data + before, json->len - before);
@@ -578,7 +572,11 @@ static tb_code preview_accounts(preview_run *run, tb_error *err)
                              run, &run->reply->out};
     tb_code code = tb__walk_accounts(run->ops, &walk, err);
     run->left = walk.left;
-    if (!code) close_forms(run);
+    tb_meter *meters = NULL;
+    size_t n = 0;
+    if (!code) code = tb_store_meters(run->ops->store, &meters, &n, err);
+    if (!code) close_forms(run, meters, n);
+    free(meters);
     return code;
 }
 

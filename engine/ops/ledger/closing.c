@@ -134,23 +134,12 @@ static bool read_amount(const json_t *value, tb_decimal *to)
     return text && tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, to, NULL) == TB_OK;
 }
 
-/* The kind that a key begins with; a meter's minimum counts as its meter. TB_LINE_KIND_COUNT: none. */
-static tb_line_kind product_kind(const char *key)
-{
-    const size_t len = strcspn(key, ":");
-    for (int k = 0; k < TB_LINE_KIND_COUNT; k++) {
-        const char *name = tb_line_kind_name((tb_line_kind)k);
-        if (k != TB_LINE_METER_MINIMUM && strlen(name) == len && memcmp(name, key, len) == 0) return (tb_line_kind)k;
-    }
-    return TB_LINE_KIND_COUNT;
-}
-
 static bool read_products(json_t *from, tb_products *to)
 {
     const char *key;
     json_t *value;
     json_object_foreach(from, key, value) {
-        const tb_line_kind kind = product_kind(key);
+        const tb_line_kind kind = tb_line_kind_parse(key, strcspn(key, ":"), "");
         const char *colon = strchr(key, ':');
         tb_decimal amount;
         if (kind == TB_LINE_KIND_COUNT || !read_amount(value, &amount) ||

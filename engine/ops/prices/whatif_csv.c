@@ -21,7 +21,6 @@ static void put_change(tb_buf *out, const tb_whatif_change *c, int minor)
         *tb_decimal_put(text, c->percent) = 0;
         tb_buf_str(out, text);
     }
-    tb_buf_str(out, "\r\n");
 }
 
 /* What a row is about; empty cells where it is about all. */
@@ -51,6 +50,9 @@ static void put_row(tb_whatif_sink *sink, const tb_whatif_part *part, place at,
     put_word(out, at.line ? at.line->resource : "");
     put_word(out, at.line ? at.line->region : "");
     put_change(out, change, part->minor);
+    tb_buf_str(out, ",");
+    if (at.line) tb_buf_csv_cell(out, at.line->item, strlen(at.line->item));
+    tb_buf_str(out, "\r\n");
     tb_whatif_breathe(sink);
 }
 
@@ -75,7 +77,7 @@ static void put_part(tb_whatif_sink *sink, const tb_whatif_part *part)
 void tb_whatif_csv(const tb_whatif_answer *a, tb_whatif_sink *sink)
 {
     tb_buf_str(sink->out, "scenario,scenario_sha256,book_sha256,currency,row,account,month,kind,"
-                          "resource,region,before,after,delta,percent\r\n");
+                          "resource,region,before,after,delta,percent,item\r\n");
     for (size_t i = 0; i < tb_whatif_n_parts(a); i++) {
         tb_whatif_part part = tb_whatif_part_of(a, i);
         put_part(sink, &part);

@@ -137,7 +137,7 @@ static void put_lines(tb_buf *out, const tb_whatif_increase *increase, int minor
         put_text(out, "kind", tb_line_kind_name(line->kind));
         tb_buf_str(out, ",");
         if (line->item[0]) {
-            put_text(out, line->kind == TB_LINE_FEE ? "fee" : "meter", line->item);
+            put_text(out, tb_line_kind_of(line->kind)->item, line->item);
             tb_buf_str(out, ",");
         }
         put_text(out, "resource", line->resource);

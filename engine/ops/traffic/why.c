@@ -272,7 +272,7 @@ static tb_code note_volume(reading *r, const lines *l, const tb_bill_line *line)
 static const char *product_of(const tb_bill_line *line, char key[KEY_ROOM])
 {
     if (!line->item || !*line->item->id) return tb_line_kind_name(line->kind);
-    snprintf(key, KEY_ROOM, "%s:%s", line->kind == TB_LINE_FEE ? "fee" : "meter", line->item->id);
+    snprintf(key, KEY_ROOM, "%s:%s", tb_line_kind_of(line->kind)->item, line->item->id);
     return key;
 }
 

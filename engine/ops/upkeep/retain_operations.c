@@ -266,7 +266,7 @@ static void say_went(const retaining *r, bool dry)
     if (r->open > OPEN_MOST)
         tb_reply_warn(r->reply, "%s more have an open month.", TB__COUNTED(r->open - OPEN_MOST, "account"));
     if (w->hour_rows + w->day_rows + w->log_blocks == 0) {
-        tb_reply_say(r->reply, dry ? "Nothing would go." : "Nothing was to go: nothing changed.");
+        tb_reply_say(r->reply, dry ? "No usage and no request logs would go." : "No usage and no request logs were to go.");
         return;
     }
     tb_reply_say(r->reply,

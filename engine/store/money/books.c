@@ -3,6 +3,7 @@
  * before it ends where it begins, and a book that begins at the same moment refuses it, unless the new one supersedes
  * it. Books form one chain for each moment, and lists are in its order: the last one is in force, except in months with
  * an earlier invoice. Books of scope contract are in no such series: accounts name them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,42 @@ static tb_code check_overlap(tb_store *store, const tb_book *book, tb_error *err
     return refuse_overlap(book, standing, err);
 }
 
+/* In the books nearest in time that have the fee; of one moment the last holds. */
+static tb_code check_fee(const tb_book *book, const tb_fee *fee, const tb_book *others, size_t n, tb_error *err)
+{
+    const tb_book *near[2] = {NULL, NULL}; /* the last one that begins before the book, and the first one after it */
+    for (size_t i = 0; i < n; i++) {
+        const tb_book *other = &others[i];
+        const bool later = other->effective_us > book->effective_us;
+        if (other->contract || other->effective_us == book->effective_us || strcmp(other->currency, book->currency) != 0 ||
+            !tb_book_fee(other, fee->id))
+            continue;
+        if (!later || !near[1] || near[1]->effective_us == other->effective_us) near[later] = other;
+    }
+    for (int i = 0; i < 2; i++) {
+        const tb_fee *other = near[i] ? tb_book_fee(near[i], fee->id) : fee;
+        if (other->yearly == fee->yearly && other->advance == fee->advance) continue;
+        char field[sizeof err->field];
+        snprintf(field, sizeof field, "fees.%s.%s", fee->id, other->yearly != fee->yearly ? "every" : "timing");
+        return tb_fail(err, TB_E_BOOK, field, "Fee %s is by the %s in %s in book %s, and stays so: give the other one another id.",
+                       fee->id, other->yearly ? "year" : "month", other->advance ? "advance" : "arrears", near[i]->id);
+    }
+    return TB_OK;
+}
+
+/* A fee keeps its period, and whether it is billed in advance: what is billed of a month or year follows from both. */
+static tb_code check_fees(tb_store *store, const tb_book *book, tb_error *err)
+{
+    tb_book *others = NULL;
+    size_t n = 0;
+    tb_code code = book->contract || !book->n_fees ? TB_OK : tb_store_books(store, &others, &n, err);
+    for (size_t i = 0; i < book->n_fees && !code; i++)
+        code = check_fee(book, &book->fees[i], others, n, err);
+    tb_books_release(others, n);
+    free(others);
+    return code;
+}
+
 /* An id belongs to a shadow or to a book: a shadow becomes a book by being activated. */
 static tb_code check_shadow(tb_store *store, const tb_book *book, tb_error *err)
 {
@@ -99,6 +136,7 @@ tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us, 
     if (!code && !known) code = tb_book_check_shown(book, err);
     if (!code && !known) code = check_shadow(store, book, err);
     if (!code && !known) code = check_overlap(store, book, err);
+    if (!code && !known) code = check_fees(store, book, err);
     if (!code && !known) code = insert(store, book, now_us, err);
     if (!code && !known) code = tb__book_spans_rebuild(store, err);
     if (code) return code;

@@ -72,17 +72,11 @@ export function gaps(rows) {
     .sort((a, b) => b.rows.length - a.rows.length);
 }
 
-const PRODUCTS = {bandwidth: "Traffic", volume: "Volume traffic", override: "Traffic at a zone's own price", optimizer: "Optimizer",
-  percentile: "Traffic at a percentile", meter: "Meters", fee: "Recurring fees", cap: "Spending cap",
-  balancer_fee: "Load balancers", balancer_requests: "Load balancers, requests", discount: "Discounts", commit: "Commits", minimum: "Minimum",
-  charge: "One-off charges",
-  correction: "Corrections of earlier months"};
-
 /** A preview's totals as rows of a table: [{currency, name, now, before, difference, isSum}]. */
 export function totalRows(totals) {
   const row = (currency, name, now, before, isSum = false) => ({currency, name, now, before, isSum,
     difference: decimalSum([now, before.startsWith("-") ? before.slice(1) : `-${before}`])});
-  return totals.flatMap((one) => [...one.products.map((p) => row(one.currency, PRODUCTS[p.product] ?? p.product, p.net, p.last)),
+  return totals.flatMap((one) => [...one.products.map((p) => row(one.currency, p.name, p.net, p.last)),
     row(one.currency, "Before tax", one.net, one.last.net, true), row(one.currency, "With tax", one.total, one.last.total, true)]);
 }
 

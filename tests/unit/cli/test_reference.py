@@ -370,7 +370,8 @@ class Catalogue(Served):
             alert = {"kind": {"below": "balance", "probability": "forecast", "meter": "usage"}.get(key, "month_to_date")}
             alert = {"id": "a", **alert, key: value}
             alert.setdefault("below" if alert["kind"] == "balance" else "above", 2)
-            return {"accounts": [{"id": 1, "name": "acme", "alerts": [alert]}]}
+            meters = {"meters": [{**self.least(shown["meters"]), "meter": value}]} if key == "meter" else {}
+            return {"accounts": [{"id": 1, "name": "acme", "alerts": [alert]}], **meters}
         if section == "container_apps/2":
             app = self.least(shown["container_apps"])
             return {**base, "container_apps": [
@@ -575,7 +576,7 @@ class Book(Served):
         if section == "bandwidth.percentile":
             return {**book, "bandwidth": {"percentile": self.rate({"per": "Mbps", "percentile": "95"}, key, value)}}
         if section == "fees":
-            return {**book, "fees": {"f": {"name": "Fee", "amount": "1", key: value}}}
+            return {**book, "fees": {book["book"]: {"name": "Fee", "amount": "1", key: value}}}
         if section == "Top level":
             if value == "contract":  # its codes are those of the currency's books
                 book.pop("ledger_codes")
