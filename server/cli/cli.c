@@ -23,6 +23,19 @@
 #define KEY_MOST 1024 /* bytes of a key file */
 #define SAID_MOST ((size_t)4 << 20)
 
+/* Before a message about an option that the configuration file gave: where it stands there. */
+static void put_line(const cli_call *call, const char *text, tb_buf *out)
+{
+    const size_t len = strncmp(text, "--", 2) == 0 ? strcspn(text + 2, " :") : 0;
+    const config *file = config_in_use();
+    for (size_t i = 0; file && i < call->n_values; i++) {
+        const cli_value *value = &call->values[i];
+        if (!value->line || strlen(value->option->name) != len || strncmp(value->option->name, text + 2, len) != 0) continue;
+        tb_buf_fmt(out, "%s: line %u: ", file->path, value->line);
+        break;
+    }
+}
+
 static void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
 {
     char *text;
@@ -30,6 +43,7 @@ static void say_at(const cli_call *call, message_level level, const char *fmt, v
     if (!message_wanted(level)) return;
     const int n = vasprintf(&text, fmt, args);
     tb_buf_init(&said, SAID_MOST, NULL);
+    put_line(call, n < 0 ? fmt : text, &said);
     hint_put(call, cli_commands, cli_n_commands, n < 0 ? fmt : text, &said);
     tb_buf_add(&said, "", 1);
     message_put(level, !said.failed ? said.data : n < 0 ? fmt : text);
