@@ -126,11 +126,10 @@ tb_code cli_now(int64_t *ret_now_us, tb_error *err)
     return TB_OK;
 }
 
-/* Where each option's value comes from. */
-static void tell_options(const cli_call *call)
+void cli_tell_options(const cli_call *call)
 {
     const config *file = config_in_use();
-    for (size_t i = 0; i < call->n_values; i++) {
+    for (size_t i = 0; message_wanted(MESSAGE_DEBUG) && i < call->n_values; i++) {
         const cli_value *value = &call->values[i];
         const char *shown = value->option->secret ? "(a secret)" : value->text, *name = value->option->name;
         if (value->line)
@@ -139,7 +138,7 @@ static void tell_options(const cli_call *call)
     }
 }
 
-void cli_use_messages(const cli_call *call)
+void cli_use_messages(const cli_call *call, bool runs_on)
 {
     static const char *const names[] = {
 #define TB_X(level, name, priority) name,
@@ -150,14 +149,13 @@ void cli_use_messages(const cli_call *call)
     message_options o = {.command = call->command->name,
                          .least = MESSAGE_INFO,
                          .json = cli_is(call, "log-format", "json"),
-                         .moments = call->command->runs_on,
+                         .moments = runs_on,
                          .fixed_us = INT64_MIN};
     tb_error none;
     for (int i = 0; level && i < MESSAGE_LEVEL_COUNT; i++)
         if (strcmp(level, names[i]) == 0) o.least = (message_level)i;
     if (fixed && *fixed && cli_now(&o.fixed_us, &none)) o.fixed_us = INT64_MIN; /* the command says that it is bad */
     message_use(&o);
-    if (message_wanted(MESSAGE_DEBUG)) tell_options(call);
 }
 
 int cli_clock(const cli_call *call, int64_t *ret_now_us)
