@@ -36,7 +36,7 @@ static void put_line(const cli_call *call, const char *text, tb_buf *out)
     }
 }
 
-static void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
+static TB_PRINTF(3, 0) void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
 {
     char *text;
     tb_buf said;
