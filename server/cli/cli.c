@@ -24,7 +24,7 @@
 #define SAID_MOST ((size_t)4 << 20)
 
 /* Before a message about an option that the configuration file gave: where it stands there. */
-static void put_line(const cli_call *call, const char *text, tb_buf *out)
+static void put_config_line(const cli_call *call, const char *text, tb_buf *out)
 {
     const size_t len = strncmp(text, "--", 2) == 0 ? strcspn(text + 2, " :") : 0;
     const config *file = config_in_use();
@@ -36,14 +36,15 @@ static void put_line(const cli_call *call, const char *text, tb_buf *out)
     }
 }
 
-static TB_PRINTF(3, 0) void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
+TB_PRINTF(3, 0)
+static void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
 {
     char *text;
     tb_buf said;
     if (!message_wanted(level)) return;
     const int n = vasprintf(&text, fmt, args);
     tb_buf_init(&said, SAID_MOST, NULL);
-    put_line(call, n < 0 ? fmt : text, &said);
+    put_config_line(call, n < 0 ? fmt : text, &said);
     hint_put(call, cli_commands, cli_n_commands, n < 0 ? fmt : text, &said);
     tb_buf_add(&said, "", 1);
     message_put(level, !said.failed ? said.data : n < 0 ? fmt : text);
