@@ -27,6 +27,6 @@ int cli_backup(const cli_call *call)
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
     cli_mark(call, MARK_BACKUP, now_us);
-    cli_say(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
+    cli_note(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
     return 0;
 }

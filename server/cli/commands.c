@@ -1,16 +1,17 @@
 /* The subcommands, one row each. Help and the parser both use the rows. */
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "cli/serve.h"
 
 #define DB {CLI_DB, .required = true}
 #define BATCH                                                                                      \
     {                                                                                              \
-        .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
+        .name = "batch", .value = "ID", .kind = CLI_TEXT, .per_call = true,                        \
         .help = "an id for exactly these bytes; with one input only"                               \
     }
 #define ON_ERROR(standard)                                                                         \
     {                                                                                              \
-        .name = "on-error", .value = "skip|stop", .kind = CLI_CHOICE,                              \
+        .name = "on-error", .value = "skip|stop", .kind = CLI_CHOICE, .per_call = true,            \
         .help = "set a line that does not parse aside, or stop at it; default " standard           \
     }
 #define THREADS                                                                                    \
@@ -20,12 +21,12 @@
     }
 #define PROGRESS                                                                                   \
     {                                                                                              \
-        .name = "progress", .kind = CLI_FLAG,                                                      \
+        .name = "progress", .kind = CLI_FLAG, .per_call = true,                                    \
         .help = "show lines, speed and time left on standard error"                                \
     }
 #define WITHDRAW                                                                                   \
     {                                                                                              \
-        .name = "withdraw", .kind = CLI_FLAG,                                                      \
+        .name = "withdraw", .kind = CLI_FLAG, .per_call = true,                                    \
         .help = "undo: take back what was taken in of these bytes"                                 \
     }
 #define ZONE(help_)                                                                  \
@@ -56,6 +57,7 @@ static const cli_option setup_options[] = {
     {.name = "unattended",
      .kind = CLI_FLAG,
      .here = true,
+     .per_call = true,
      .help = "leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
 };
 static const cli_option key_create_options[] = {SECRET_FILE};
@@ -65,15 +67,18 @@ static const cli_option token_options[] = {
     {.name = "token-key",
      .value = "FILE",
      .kind = CLI_TEXT,
+     .per_call = true,
      .required = true,
      .help = "the secret, or the private key in PEM form, to sign with"},
     {.name = "token-alg",
      .value = TOKEN_ALGORITHMS,
      .kind = CLI_CHOICE,
+     .per_call = true,
      .help = "the algorithm; default HS256"},
     {.name = "account",
      .value = "ID",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .required = true,
      .min = 1,
      .max = INT64_MAX,
@@ -82,11 +87,13 @@ static const cli_option token_options[] = {
     {.name = "role",
      .value = "ROLE",
      .kind = CLI_TEXT,
+     .per_call = true,
      .repeats = true,
      .help = "a role of the key; default User"},
     {.name = "hours",
      .value = "N",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = 8784,
      .help = "lifetime in hours; default 24"},
@@ -105,13 +112,14 @@ static const cli_option follow_options[] = {
      .min = 1,
      .max = 1 << 30,
      .help = "ship a log earlier once it has so many new bytes; default 1048576"},
-    {.name = "once", .kind = CLI_FLAG, .help = "ship the lines there are, and exit"},
+    {.name = "once", .kind = CLI_FLAG, .per_call = true, .help = "ship the lines there are, and exit"},
     {.name = "metrics",
      .value = "FILE",
      .kind = CLI_TEXT,
      .help = "write figures to this file, as Prometheus text"},
     {.name = "status",
      .kind = CLI_FLAG,
+     .per_call = true,
      .help = "print what a running follower wrote to --metrics FILE, and exit"},
 };
 
@@ -123,19 +131,23 @@ static const cli_option ingest_options[] = {
     THREADS,
     {.name = "final",
      .kind = CLI_FLAG,
+     .per_call = true,
      .help = "take an unterminated last line of a plain file too"},
     {.name = "every",
      .value = "TIME",
      .kind = CLI_TEXT,
+     .per_call = true,
      .help = "standard input has no end: store what has come so often, as 500ms, 5s or 1m; default 5s"},
     {.name = "bytes",
      .value = "N",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = 1 << 24,
      .help = "and earlier once so many bytes have come; default 1048576"},
     {.name = "confirm",
      .kind = CLI_FLAG,
+     .per_call = true,
      .help = "answer each line with OK once it is stored, as rsyslog's omprog expects"},
     WITHDRAW,
     PROGRESS,
@@ -151,6 +163,7 @@ static const cli_option console_options[] = {
     {.name = "account",
      .value = "ID",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = INT64_MAX,
      .list = "account list --db FILE",
@@ -161,7 +174,7 @@ static const cli_option console_options[] = {
      .min = 0,
      .max = 65535,
      .help = "where to listen on 127.0.0.1; default: a free port"},
-    {.name = "no-open", .kind = CLI_FLAG, .help = "print the address and open no browser"},
+    {.name = "no-open", .kind = CLI_FLAG, .per_call = true, .help = "print the address and open no browser"},
 };
 
 static const cli_option backup_options[] = {
@@ -169,6 +182,7 @@ static const cli_option backup_options[] = {
     {.name = "to",
      .value = "FILE",
      .kind = CLI_TEXT,
+     .per_call = true,
      .required = true,
      .is_new = true,
      .help = "the copy, which must not exist yet"},
@@ -185,6 +199,7 @@ static const cli_option usage_migrate_options[] = {
     {.name = "to",
      .value = "URL",
      .kind = CLI_TEXT,
+     .per_call = true,
      .required = true,
      .help = "the ClickHouse servers, each of them a shard: clickhouse://HOST:PORT,HOST:PORT/DATABASE"},
     CLI_USAGE_ACCESS,
@@ -196,6 +211,7 @@ static const cli_option query_options[] = {
     {.name = "format",
      .value = "table|json|csv|tsv",
      .kind = CLI_CHOICE,
+     .per_call = true,
      .help = "default: table on a terminal, tab-separated otherwise"},
     {.name = "timeout",
      .value = "SECONDS",
@@ -211,6 +227,24 @@ static const cli_option query_options[] = {
      .help = "the most memory that SQLite may take, in MiB; default 512"},
     CLI_USAGE_OPTIONS,
 };
+
+const cli_option cli_common[] = {
+    {.name = "config",
+     .value = "FILE|none",
+     .kind = CLI_TEXT,
+     .empty = true,
+     .per_call = true,
+     .help = "the configuration file; default: that of TOLLBOOK_CONFIG, else " CONFIG_PATH " where it exists"},
+    {.name = "log-level",
+     .value = "error|warning|info|debug",
+     .kind = CLI_CHOICE,
+     .help = "the least important messages on standard error; default info"},
+    {.name = "log-format",
+     .value = "text|json",
+     .kind = CLI_CHOICE,
+     .help = "how messages are written: for people, or an object a line; default text"},
+};
+const size_t cli_n_common = sizeof cli_common / sizeof *cli_common;
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
 
@@ -313,6 +347,7 @@ cli_command cli_commands[] = {
          "a file was refused or a file was in trouble, and with 3 where the server took nothing. See\n"
          "docs/shipping.md.",
      OPTIONS(follow_options),
+     .runs_on = true,
      .run = cli_follow},
     {.name = "import", .group = CLI_SHIP,
      .operands = "BUCKETS.ndjson|-",
@@ -405,6 +440,7 @@ cli_command cli_commands[] = {
                 "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
                 "requests in progress and exit. See \"Signals\" in docs/operate/run.md.",
      OPTIONS(serve_options),
+     .runs_on = true,
      .run = cli_serve},
     {.name = "alert list", .group = CLI_RUN, .operation = "alert list"},
     {.name = "alert set", .group = CLI_RUN, .operation = "alert set"},

@@ -30,7 +30,7 @@
 static const cli_option place_options[] = {CLI_DB_OR_SERVER};
 #define N_PLACE (sizeof place_options / sizeof *place_options)
 
-static const cli_option progress_option = {.name = "progress", .kind = CLI_FLAG,
+static const cli_option progress_option = {.name = "progress", .kind = CLI_FLAG, .per_call = true,
                                            .help = "show how far it is on standard error"};
 
 static bool is_fixed(const cli_command *command, const tb_param *p)
@@ -46,7 +46,7 @@ static cli_option option_of(const tb_param *p)
                         .kind = p->kind == TB_PARAM_FLAG     ? CLI_FLAG
                                 : p->kind == TB_PARAM_CHOICE ? CLI_CHOICE
                                                              : CLI_TEXT,
-                        .required = p->required, .repeats = p->repeats, .secret = p->secret};
+                        .required = p->required, .repeats = p->repeats, .secret = p->secret, .per_call = true};
 }
 
 /* Operands as help shows them: "BOOK [BOOK]". */
@@ -246,7 +246,7 @@ static int read_words(op_call *o)
 
 static void say_line(const op_call *o, const char *line, int len)
 {
-    cli_say(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
+    cli_note(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
 }
 
 static void say_lines(const op_call *o, const char *at, size_t len)

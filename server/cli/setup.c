@@ -21,6 +21,7 @@
 #include "cli/hint.h"
 #include "http/new_file.h"
 #include "http/process.h"
+#include "http/upgrade.h"
 #include "tollbook/operation.h"
 
 #define SERVICE_DB "/var/lib/tollbook/tollbook.db" /* as in tollbook.service */
@@ -80,9 +81,9 @@ static void check_disk(const setup *s)
 {
     uint64_t bytes = 0;
     if (!process_disk_free(s->db, &bytes)) return;
-    cli_say(s->call, "%s%llu.%llu GiB are free on the disk of %s.",
-            bytes < DISK_LOW ? "Warning: only " : "", (unsigned long long)(bytes >> 30),
-            (unsigned long long)((bytes & ((UINT64_C(1) << 30) - 1)) * 10 >> 30), s->db);
+    const unsigned long long whole = bytes >> 30, tenths = (bytes & ((UINT64_C(1) << 30) - 1)) * 10 >> 30;
+    if (bytes < DISK_LOW) cli_warn(s->call, "Warning: only %llu.%llu GiB are free on the disk of %s.", whole, tenths, s->db);
+    else cli_note(s->call, "%llu.%llu GiB are free on the disk of %s.", whole, tenths, s->db);
 }
 
 /* Not where the time is set by the environment: then no clock is used. */
@@ -91,7 +92,7 @@ static void check_clock(const setup *s)
     struct timex state = {.modes = 0};
     const char *fixed = getenv("TOLLBOOK_NOW");
     if ((fixed && *fixed) || adjtimex(&state) != TIME_ERROR) return;
-    cli_say(s->call, "Warning: no time service keeps the clock right (chrony, systemd-timesyncd): "
+    cli_warn(s->call, "Warning: no time service keeps the clock right (chrony, systemd-timesyncd): "
                      "usage is stored by its hour, and "
                      "lines more than 48 hours ahead are refused.");
 }
@@ -118,7 +119,7 @@ static int make_database(const setup *s)
     if (code == TB_E_LOCKED) return locked(s, "", &err);
     if (code == TB_E_IO && stat(s->db, &st) == 0) return 0;
     if (code) return cli_fail(s->call, NULL, &err);
-    cli_say(s->call, "%s is now an empty database.", s->db);
+    cli_note(s->call, "%s is now an empty database.", s->db);
     return 0;
 }
 
@@ -126,7 +127,7 @@ static void say_lines(const setup *s)
 {
     const char *at = s->reply.said.data, *end = at + s->reply.said.len, *stop;
     for (; at < end && (stop = memchr(at, '\n', (size_t)(end - at))) != NULL; at = stop + 1)
-        cli_say(s->call, "%.*s", (int)(stop - at), at);
+        cli_note(s->call, "%.*s", (int)(stop - at), at);
 }
 
 static int check_database(setup *s)
@@ -164,8 +165,9 @@ static tb_code write_key(tb_store *store, void *ctx, tb_error *err)
 static int make_key(setup *s)
 {
     tb_error err;
-    const tb_store_options options = {
-        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+    tb_store_options options = {.write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+    upgrade_watch watch;
+    upgrade_watch_begin(&watch, s->db, &options);
     tb_code code = tb_store_open(s->db, &options, &s->ops.store, &err);
     if (code == TB_E_LOCKED)
         return locked(s, "There is no key of role Operator, and none can be made now: ", &err);
@@ -175,7 +177,7 @@ static int make_key(setup *s)
     if (code)
         return cli_fail(s->call, NULL, &err); /* a file that is left is checked by the next call */
     if (cli_given(s->call, "unattended"))
-        cli_say(s->call, "The first key is in %s until `tollbook setup` shows it.", s->key_path);
+        cli_note(s->call, "The first key is in %s until `tollbook setup` shows it.", s->key_path);
     return 0;
 }
 
@@ -220,7 +222,7 @@ static int show_key(const setup *s, bool made)
     char text[TB_KEY_TEXT + 2];
     bool valid = false;
     if (!read_key(s, text)) {
-        if (made) cli_say(s->call, "Another `setup` has shown the key of role Operator.");
+        if (made) cli_note(s->call, "Another `setup` has shown the key of role Operator.");
         return 0;
     }
     int status = find_key(s, text, &valid);
@@ -232,9 +234,9 @@ static int show_key(const setup *s, bool made)
     sodium_memzero(text, sizeof text);
     if (status == 0) unlink(s->key_path);
     if (status == 0 && valid)
-        cli_say(s->call, "This is the operator's key. Keep it: it is shown only once.");
+        cli_note(s->call, "This is the operator's key. Keep it: it is shown only once.");
     else if (valid)
-        cli_say(s->call, "The key is still in %s.", s->key_path);
+        cli_note(s->call, "The key is still in %s.", s->key_path);
     return status;
 }
 

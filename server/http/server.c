@@ -13,7 +13,8 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
-#include "http/process.h"
+#include "http/message.h"
+#include "http/upgrade.h"
 #include "tollbook/logstore.h"
 #include "tollbook/eventids.h"
 
@@ -61,6 +62,8 @@ static tb_code open_writing(server *s, tb_error *err)
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
         .usage = usage_servers_client(s->options.usage)};
+    upgrade_watch watch;
+    upgrade_watch_begin(&watch, s->options.db, &options);
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];
@@ -348,17 +351,14 @@ void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char o
 void server_lost(server *s, const tb_error *err)
 {
     if (atomic_exchange(&s->gone, true)) return;
-    process_say("%s: %s", tb_code_key(err->code), err->message);
+    message_say(MESSAGE_ERROR, "%s: %s", tb_code_key(err->code), err->message);
 }
 
 static void note_links(server *s, unsigned links)
 {
     if (links < 2 || atomic_exchange(&s->linked, true)) return;
-    fprintf(
-        stderr,
-        "tollbook serve: %s has %u names (hard links) now. A hard link is no backup, and the next "
-        "start is refused until the others are removed: `backup` makes a copy.\n",
-        s->options.db, links);
+    message_say(MESSAGE_WARNING, "%s has %u names (hard links) now. A hard link is no backup, and the next "
+                "start is refused until the others are removed: `backup` makes a copy.", s->options.db, links);
 }
 
 bool server_check_database(server *s)
@@ -370,7 +370,7 @@ bool server_check_database(server *s)
         return false;
     }
     if (atomic_load_explicit(&s->gone, memory_order_relaxed) && atomic_exchange(&s->gone, false))
-        process_say("%s is back where it was; it is written again.",
+        message_say(MESSAGE_WARNING, "%s is back where it was; it is written again.",
                 s->options.db);
     note_links(s, links);
     return true;
@@ -466,7 +466,7 @@ static bool usage_ready(void *ctx, tb_error *err)
     const tb_code code = tb_store_usage_look(s->store, err);
     s->usage.checked = !code;
     s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
-    if (code && code != TB_E_AWAY && code != s->usage.reported) process_say("%s", err->message);
+    if (code && code != TB_E_AWAY && code != s->usage.reported) message_say(MESSAGE_ERROR, "%s", err->message);
     s->usage.reported = code;
     if (code) err->code = TB_E_AWAY; /* clients try again until it is mended */
     return !code;
@@ -481,7 +481,7 @@ static bool on_maintain(void *ctx, tb_store *store)
     if (clock_mono_us() >= s->usage.sole_us) {
         const tb_code code = tb_store_usage_look(s->store, &err);
         s->usage.sole_us = clock_mono_us() + USAGE_SOLE_US;
-        if (code == TB_E_USAGE) process_say("%s", err.message);
+        if (code == TB_E_USAGE) message_say(MESSAGE_ERROR, "%s", err.message);
         if (code) return false;
     }
     if (s->options.idle) return false;
@@ -505,7 +505,7 @@ tb_code server_start(server *s, tb_error *err)
     if (code) return code;
     bool on = false;
     if (!sends && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
-        process_say("messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
+        message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
     const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,

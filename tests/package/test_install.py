@@ -120,14 +120,15 @@ class Installed(unittest.TestCase):
 
     def test_the_version_is_one(self):
         version = run("pkg-config", "--modversion", "tollbook", env=self.environment).strip()
-        self.assertEqual(run(self.prefix / "bin" / "tollbook", "--version"), f"tollbook {version}\n")
+        self.assertEqual(run(self.prefix / "bin" / "tollbook", "--version").splitlines()[0], f"tollbook {version}")
         self.assertIn(f'#define TB_VERSION "{version}"',
                       (self.prefix / "include" / "tollbook" / "api.h").read_text())
 
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
         wanted = ["bin/tollbook", "lib/systemd/system/tollbook.service",
-                  "lib/systemd/system/tollbook-follow.service", "include/tollbook/tollbook.h"]
+                  "lib/systemd/system/tollbook-follow.service", "include/tollbook/tollbook.h",
+                  "share/man/man1/tollbook-serve.1", "share/man/man5/tollbook.conf.5"]
         for file in wanted:
             self.assertIn(file, found)
         for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":
