@@ -39,20 +39,21 @@ struct front {
 
 /* --- the end of a pending connection --- */
 
+/* What has come is read first, so that a reset does not overtake what was sent. */
 static void close_socket(const pending_socket *s)
 {
+    char unread[4096];
+    const ssize_t n = recv(s->fd, unread, sizeof unread, MSG_DONTWAIT);
+    (void)n;
     tls_free(s->tls);
+    shutdown(s->fd, SHUT_WR);
     close(s->fd);
 }
 
 /* Sends an answer, in one packet, and closes the socket. */
 static void refuse(const pending_socket *s, bool encrypted, tb_code code, const char *why)
 {
-    char unread[4096];
-    const ssize_t n = recv(s->fd, unread, sizeof unread, MSG_DONTWAIT);
-    (void)n;
     refusal_send(s->fd, encrypted ? s->tls : NULL, code, why);
-    shutdown(s->fd, SHUT_WR);
     close_socket(s);
 }
 

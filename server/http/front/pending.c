@@ -140,7 +140,7 @@ void pending_add(pending *p, const pending_socket *s, int64_t now_us)
     append(&p->incomplete, e);
     p->of_address[e->address]++;
     atomic_fetch_add_explicit(&p->count, 1, memory_order_relaxed);
-    if (!peek(p, e, now_us)) return;
+    if (!s->tls && !peek(p, e, now_us)) return; /* a handshake waits for its turn, so accepting does not wait for it */
     if (e->ready) {
         admit_ready(p);
         return;
