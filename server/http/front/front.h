@@ -99,6 +99,7 @@ typedef struct conn {
     _Atomic bool opened;         /* the library has it */
     bool shut;                   /* shut down in both directions */
     bool leaving;                /* it is being evicted */
+    bool parting;                /* it was idle for too long, and its worker is to close it */
     int64_t look_us;             /* when its progress was measured, 0: not in this phase yet */
     uint64_t look_bytes;         /* bytes in both directions until then */
     uint64_t rate;               /* bytes a second since */

@@ -177,7 +177,7 @@ int pending_run(pending *p, int64_t now_us)
 
 void pending_end_all(pending *p, int64_t now_us)
 {
-    while (!peek_at_some(p, now_us))
+    for (unsigned rounds = pending_count(p) / EVENTS + 1; rounds > 0 && !peek_at_some(p, now_us); rounds--)
         ;
     while (p->ready.first)
         remove_entry(p, p->ready.first, PENDING_FULL);

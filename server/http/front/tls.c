@@ -131,8 +131,11 @@ static ssize_t pull(gnutls_transport_ptr_t ptr, void *to, size_t len)
 {
     tls *t = ptr;
     const ssize_t n = recvfrom(t->fd, to, len, MSG_DONTWAIT, NULL, NULL);
-    t->blocked |= n < 0;
-    return n;
+    t->blocked |= n <= 0;
+    if (n != 0 || len == 0) return n;
+    t->ended = true; /* GnuTLS would send nothing any more if it knew; answers go on, as without TLS */
+    errno = EAGAIN;
+    return -1;
 }
 
 static ssize_t push(gnutls_transport_ptr_t ptr, const void *from, size_t len)
@@ -214,7 +217,7 @@ static ssize_t shake(tls *t)
     if (t->shaken) return 1;
     if (e == GNUTLS_E_AGAIN && t->blocked) {
         errno = EAGAIN;
-        return -1;
+        return t->ended ? 0 : -1;
     }
     gnutls_alert_send_appropriate(t->session, e);
     return fail(t, EPROTO);
@@ -246,8 +249,8 @@ static ssize_t decrypt(tls *t, char *to, size_t len)
             n += (size_t)got;
         } else if (got == GNUTLS_E_AGAIN && t->blocked) {
             errno = EAGAIN;
-            return n ? (ssize_t)n : -1;
-        } else if (got == 0 || got == GNUTLS_E_PREMATURE_TERMINATION) {
+            return n || t->ended ? (ssize_t)n : -1;
+        } else if (got == 0) {
             t->ended = true;
         } else if (!goes_on(t, got) || ++quiet > QUIET_MAX) {
             if (got != GNUTLS_E_PULL_ERROR && !t->unsent) gnutls_alert_send_appropriate(t->session, (int)got);
