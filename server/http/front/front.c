@@ -51,7 +51,7 @@ static void close_socket(const pending_socket *s)
 }
 
 /* Sends an answer, in one packet, and closes the socket. */
-static void refuse(const pending_socket *s, bool encrypted, tb_code code, const char *why)
+static void refuse_socket(const pending_socket *s, bool encrypted, tb_code code, const char *why)
 {
     refusal_send(s->fd, encrypted ? s->tls : NULL, code, why);
     close_socket(s);
@@ -60,7 +60,7 @@ static void refuse(const pending_socket *s, bool encrypted, tb_code code, const 
 static void turn_away(_Atomic uint64_t *counter, const pending_socket *s)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    refuse(s, true, TB_E_BUSY, "Too many connections at once, try again later.");
+    refuse_socket(s, true, TB_E_BUSY, "Too many connections at once, try again later.");
 }
 
 /* If there is no room, the connections with the least progress are closed, and this one is tried again soon. */
@@ -95,7 +95,7 @@ static void on_leave(void *ctx, const pending_socket *s, pending_end why)
     if (why == PENDING_LATE) atomic_fetch_add_explicit(&f->counters->late[CONN_NEW], 1, memory_order_relaxed);
     else if (s->tls && tls_has_failed(s->tls)) atomic_fetch_add_explicit(&f->counters->bad_handshakes, 1, memory_order_relaxed);
     if (why == PENDING_CLOSED && s->tls && tls_is_plain(s->tls))
-        refuse(s, false, TB_E_BAD_REQUEST, "Plain HTTP came, and this address takes HTTPS. Begin its URL with https://.");
+        refuse_socket(s, false, TB_E_BAD_REQUEST, "Plain HTTP came, and this address takes HTTPS. Begin its URL with https://.");
     else
         close_socket(s);
 }

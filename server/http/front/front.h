@@ -1,5 +1,5 @@
 /* The front: takes a connection from accept to a request in the handler, and closes it. The rest of the server uses
- * this header, head.h (a request's head) and body.h (its body).
+ * this header, head.h (a request's head), body.h (its body) and pair.h (the certificate of TLS).
  *
  * The path of a connection
  *

@@ -180,7 +180,7 @@ static ssize_t fail(tls *t, int why)
 }
 
 /* Begins the session once a byte has come. Returns as recv(). */
-static ssize_t begin(tls *t)
+static ssize_t begin_session(tls *t)
 {
     static const gnutls_datum_t protocols[] = {{(unsigned char *)(uintptr_t) "http/1.1", 8},
                                                {(unsigned char *)(uintptr_t) "http/1.0", 8}};
@@ -278,7 +278,7 @@ size_t tls_decrypted(const tls *t)
 
 ssize_t tls_peek(tls *t, char *to)
 {
-    ssize_t n = t->session ? 1 : begin(t);
+    ssize_t n = t->session ? 1 : begin_session(t);
     if (n > 0 && !t->shaken) n = shake(t);
     if (n <= 0) return n;
     if (t->head_len) memcpy(to, t->head, t->head_len);
