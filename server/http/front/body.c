@@ -87,7 +87,8 @@ static bool note_received(request *r, size_t n)
     return body_count(r, n, !r->over);
 }
 
-/* Polling the socket does not show these bytes, so they are received before it is polled. */
+/* Polling the socket does not show these bytes, so a turn ends without them. At the beginning of a body they do not matter:
+ * with the head came less than FRAMING_LARGE_BODY bytes, so more must come to the socket. */
 static size_t decrypted(const conn *k)
 {
     return k->tls ? tls_decrypted(k->tls) : 0;
@@ -147,25 +148,13 @@ static void *run_receiver(void *arg)
     return NULL;
 }
 
-/* The part that came with the head. It is less than FRAMING_LARGE_BODY bytes, so the body is not over. */
-static void append_beginning(request *r, const char *bytes, size_t n)
-{
-    if (!r->over && body_make_room(r, n)) memcpy(r->body + r->body_len, bytes, n);
-    note_received(r, n);
-}
-
 bool body_receive(body_receiver *b, request *r)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = r};
     conn *k = r->conn;
-    char bytes[4096];
-    append_beginning(r, k->kept, k->kept_len);
+    if (body_make_room(r, k->kept_len)) memcpy(r->body, k->kept, k->kept_len); /* the part that came with the head */
+    note_received(r, k->kept_len);
     k->kept_len = 0;
-    for (size_t n; (n = decrypted(k)) > 0;) {
-        const ssize_t got = conn_receive(k, bytes, n < sizeof bytes ? n : sizeof bytes);
-        if (got <= 0) break; /* the receiver will get the same */
-        append_beginning(r, bytes, (size_t)got);
-    }
 
     pthread_mutex_lock(&b->lock);
     const bool taken = !b->stop && epoll_ctl(b->epoll, EPOLL_CTL_ADD, k->fd, &event) == 0;
