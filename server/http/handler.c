@@ -248,8 +248,7 @@ static void resume_with_error(request *r, const tb_error *err)
 
 bool request_client_left(const request *r)
 {
-    char byte;
-    return recv(r->conn->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return conn_client_left(r->conn);
 }
 
 static bool client_left(const write_job *job)

@@ -65,8 +65,8 @@ STORE = {
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
 STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
 
-# What the rest of the server may see of server/http/front: its face, and a request's body.
-FRONT = {"http/front/front.h", "http/front/body.h"}
+# What the rest of the server may see of server/http/front: its face, a request's body, and the certificate of TLS.
+FRONT = {"http/front/front.h", "http/front/body.h", "http/front/pair.h"}
 
 SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli", "packaging", "main"}
 
@@ -100,6 +100,7 @@ PUBLIC = {
 ONLY = {
     "sqlite3.h": ["engine/store/", "tests/"],
     "microhttpd.h": ["server/http/", "server/cli/version.c"],
+    "gnutls/": ["server/http/front/tls.c"],
     "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/", "server/usage/"],
     "jwt.h": ["server/http/token.c"],
     "openssl/": ["server/http/token_key.c", "server/cli/version.c"],
