@@ -26,6 +26,7 @@ void api_safehop(request *r);
 void api_pullzones(request *r);
 void api_pullzone(request *r);
 void api_pullzone_count(request *r);
+void api_nothing_listed(request *r);
 
 /* search.c */
 void api_search(request *r);
