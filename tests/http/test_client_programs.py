@@ -272,6 +272,12 @@ class Sdk(Programs):
                     self.assertIn("value", answer)
                     self.assertEqual(differences(self.own(address), answer["value"]), [])
 
+    def test_lists_need_a_page(self):
+        """Without `page` the answer is the bare list of the API's description, which Kiota reads as no items."""
+        paths = ("api.pullzone", "api.storagezone", "api.videolibrary")
+        answers, _ = self.calls([(path, query) for path in paths for query in ({}, {"page": 1})])
+        self.assertEqual(["items" in answer["value"] for answer in answers], 3 * [False, True])
+
     def test_its_figures(self):
         (found, zone, total, log), _ = self.calls([
             ("api.pullzone", {"page": 1, "search": "video"}), (ZONE, {}), ("api.statistics", HOURLY),
