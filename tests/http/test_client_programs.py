@@ -11,7 +11,6 @@ import re
 import socket
 import ssl
 import subprocess
-import tempfile
 import threading
 import unittest
 from datetime import datetime
@@ -27,10 +26,12 @@ NAMES = ("api.bunny.net", "logging.bunnycdn.com", "cdn-origin-logging.bunny.net"
 HOURLY = {"dateFrom": "2026-11-03T00:00:00Z", "dateTo": "2026-11-03T23:00:00Z", "hourly": True}
 SPAN = "dateFrom=2026-11-03T00:00:00Z&dateTo=2026-11-03T23:00:00Z&hourly=true"
 ZONE = "api.pullzone.byId(101)"
+DAY_LOG = "logging.withMmWithDdWithYy(03,11,26).withPullZoneIdLog(101)"
+SEARCH = {"page": 1, "perPage": 5, "search": "video", "includeCertificate": True}
+ERRORS = {**HOURLY, "pullZone": 101, "loadErrors": True}
 SDK = [
     ("api.pullzone", {"page": 1}, "/pullzone?page=1"),
-    ("api.pullzone", {"page": 1, "perPage": 5, "search": "video", "includeCertificate": True},
-     "/pullzone?page=1&perPage=5&search=video&includeCertificate=true"),
+    ("api.pullzone", SEARCH, "/pullzone?page=1&perPage=5&search=video&includeCertificate=true"),
     (ZONE, {}, "/pullzone/101"),
     (ZONE, {"includeCertificate": True}, "/pullzone/101?includeCertificate=true"),
     ("api.pullzone.byId(102)", {}, "/pullzone/102"),
@@ -40,7 +41,7 @@ SDK = [
     (ZONE + ".safehop.statistics", {}, "/pullzone/101/safehop/statistics"),
     (ZONE + ".waf.statistics", {}, None),
     ("api.statistics", {}, "/statistics"),
-    ("api.statistics", {**HOURLY, "pullZone": 101, "loadErrors": True}, f"/statistics?{SPAN}&pullZone=101&loadErrors=true"),
+    ("api.statistics", ERRORS, f"/statistics?{SPAN}&pullZone=101&loadErrors=true"),
     ("api.statistics", {"serverZoneId": 1}, "/statistics?serverZoneId=1"),
     ("api.user", {}, "/user"),
     ("api.apikey", {}, "/apikey"),
@@ -87,10 +88,10 @@ SDK = [
     ("api.shield.waf.enums", {}, None),
     ("api.shield.waf.profiles", {}, None),
     ("api.shield.waf.rules", {}, None),
-    ("logging.withMmWithDdWithYy(03,11,26).withPullZoneIdLog(101)", {}, "/11-03-26/101.log"),
-    ("logging.withMmWithDdWithYy(03,11,26).withPullZoneIdLog(101)", {"order": "asc", "status": "5xx", "search": "z"},
-     "/11-03-26/101.log?order=asc&status=5xx&search=z"),
+    (DAY_LOG, {"order": "asc"}, "/11-03-26/101.log?order=asc"),
+    (DAY_LOG, {"start": 1, "end": 3, "status": "5xx", "search": "z"}, "/11-03-26/101.log?start=1&end=3&status=5xx&search=z"),
 ]
+BARE = ("api.pullzone", "api.storagezone", "api.videolibrary")  # whose lists need a page
 
 # The same for each reading tool of bunnycdn-mcp.
 DAY = {"date_from": "2026-11-03", "date_to": "2026-11-03"}
@@ -211,61 +212,65 @@ def every_setting():
     return {field: json.loads(example) for field, example in rows}
 
 
-class Programs(unittest.TestCase):
-    package = None
-
-    @classmethod
-    def setUpClass(cls):
-        if not (MODULES / cls.package).is_dir():
+def setUpModule():
+    for package in ("bunny-sdk", "bunnycdn-mcp"):
+        if not (MODULES / package).is_dir():
             why = MODULES.parent / "why"
             raise unittest.SkipTest(why.read_text().strip() if why.exists() else
-                                    f"{cls.package} is not installed (tests/run installs it)")
-        cls.folder = tempfile.TemporaryDirectory(prefix="tollbook-clients-")
-        cls.server = Server()
-        cls.server.stop()
-        catalog = json.loads(json.dumps(CATALOG))
-        catalog["zones"][0]["hostnames"] = ["video.acme.example"]
-        catalog["zones"][1]["settings"] = every_setting()
-        catalog["shield_zones"] = [{"id": 42, "account": 1, "zone": 101, "name": "acme"}, {"id": 43, "account": 1}]
-        catalog["container_apps"] = [{"id": "shop", "account": 1, "name": "shop", "description": "sells", "status": "active"}]
-        catalog["registries"] = [{"id": "77", "account": 1, "url": "https://own.example:5000", "username": "u", "secret": "s"}]
-        run("apply", "--delete", "--db", cls.server.db, "-", stdin=json.dumps(catalog).encode())
-        hook = cls.server.path / "hook"
-        hook.write_text(HOOK)
-        hook.chmod(0o755)
-        cls.server.start("--purge-hook", hook)
-        cls.proxy = Proxy(cls.server.port, Path(cls.folder.name))
+                                    f"{package} is not installed (tests/run installs it)")
+    server = Programs.server = Server()
+    server.stop()
+    catalog = json.loads(json.dumps(CATALOG))
+    catalog["zones"][0]["hostnames"] = ["video.acme.example"]
+    catalog["zones"][1]["settings"] = every_setting()
+    catalog["shield_zones"] = [{"id": 42, "account": 1, "zone": 101, "name": "acme"}, {"id": 43, "account": 1}]
+    catalog["container_apps"] = [{"id": "shop", "account": 1, "name": "shop", "description": "sells", "status": "active"}]
+    catalog["registries"] = [{"id": "77", "account": 1, "url": "https://own.example:5000", "username": "u", "secret": "s"}]
+    run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+    hook = server.path / "hook"
+    hook.write_text(HOOK)
+    hook.chmod(0o755)
+    server.start("--purge-hook", hook)
+    Programs.proxy = Proxy(server.port, server.path)
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.proxy.close()
-        cls.server.close()
-        cls.folder.cleanup()
+
+def tearDownModule():
+    Programs.proxy.close()
+    Programs.server.close()
+
+
+class Programs(unittest.TestCase):
+    server = proxy = None
 
     def own(self, address):
         answer = self.server.get(address)
         self.assertEqual(answer.status, 200, address)
-        return answer.body.decode() if address.endswith(".log") or ".log?" in address else answer.json()
+        return answer.body.decode() if ".log" in address else answer.json()
 
 
 class Sdk(Programs):
     """bunny-sdk: TypeScript, generated by Kiota from the API's description."""
 
-    package = "bunny-sdk"
-
-    def calls(self, rows, key="user"):
-        done = subprocess.run(["node", HERE / "sdk.mjs", MODULES, self.server.keys[key]], capture_output=True, check=False,
+    @classmethod
+    def setUpClass(cls):
+        rows = [row[:2] for row in SDK] + [(path, {}) for path in BARE]
+        done = subprocess.run(["node", HERE / "sdk.mjs", MODULES, cls.server.keys["user"]], capture_output=True, check=False,
                               input=json.dumps([{"path": path, "query": query} for path, query in rows]).encode(),
-                              env=self.proxy.environment(), timeout=PATIENCE)
-        self.assertEqual(done.returncode, 0, done.stderr.decode())
+                              env=cls.proxy.environment(), timeout=PATIENCE)
+        if done.returncode:
+            raise AssertionError(done.stderr.decode())
         said = json.loads(done.stdout)
-        return said["answers"], said["reads"]
+        cls.reads = said["reads"]
+        cls.answers = {(path, str(query)): answer for (path, query), answer in zip(rows, said["answers"])}
+
+    def answer(self, path, query):
+        return self.answers[path, str(query)]
 
     def test_it_reads_what_tollbook_has(self):
-        answers, reads = self.calls([row[:2] for row in SDK])
-        self.assertEqual(sorted({re.sub(r"\([^)]*\)", "", row[0]) for row in SDK}), sorted(reads))
-        for (path, query, address), answer in zip(SDK, answers):
+        self.assertEqual(sorted({re.sub(r"\([^)]*\)", "", row[0]) for row in SDK}), sorted(self.reads))
+        for path, query, address in SDK:
             with self.subTest(path=path, query=query):
+                answer = self.answer(path, query)
                 if address is None:
                     self.assertIn(answer.get("error"), (404, 405))
                 else:
@@ -274,26 +279,22 @@ class Sdk(Programs):
 
     def test_lists_need_a_page(self):
         """Without `page` the answer is the bare list of the API's description, which Kiota reads as no items."""
-        paths = ("api.pullzone", "api.storagezone", "api.videolibrary")
-        answers, _ = self.calls([(path, query) for path in paths for query in ({}, {"page": 1})])
-        self.assertEqual(["items" in answer["value"] for answer in answers], 3 * [False, True])
+        for path in BARE:
+            self.assertNotIn("items", self.answer(path, {})["value"], path)
+            self.assertIn("items", self.answer(path, {"page": 1})["value"], path)
 
     def test_its_figures(self):
-        (found, zone, total, log), _ = self.calls([
-            ("api.pullzone", {"page": 1, "search": "video"}), (ZONE, {}), ("api.statistics", HOURLY),
-            ("logging.withMmWithDdWithYy(03,11,26).withPullZoneIdLog(101)", {"order": "asc"})])
-        self.assertEqual([item["name"] for item in found["value"]["items"]], ["acme-video"])
-        self.assertEqual([host["value"] for host in zone["value"]["hostnames"]],
-                         ["acme-video.b-cdn.net", "video.acme.example"])
-        self.assertEqual((total["value"]["totalRequestsServed"], total["value"]["totalBandwidthUsed"]), (80, 81560))
-        self.assertEqual(total["value"]["requestsServedChart"]["2026-11-03T12:00:00Z"], 80)
-        self.assertEqual([line.split("|")[3] for line in log["value"].splitlines()], [str(1000 + i) for i in range(40)])
+        found, zone, total, log = (self.answer(*row)["value"] for row in (
+            ("api.pullzone", SEARCH), (ZONE, {}), ("api.statistics", ERRORS), (DAY_LOG, {"order": "asc"})))
+        self.assertEqual([item["name"] for item in found["items"]], ["acme-video"])
+        self.assertEqual([host["value"] for host in zone["hostnames"]], ["acme-video.b-cdn.net", "video.acme.example"])
+        self.assertEqual((total["totalRequestsServed"], total["totalBandwidthUsed"]), (40, 40780))
+        self.assertEqual([total[f"error{n}xxChart"]["2026-11-03T12:00:00Z"] for n in (3, 4, 5)], [10, 10, 10])
+        self.assertEqual([line.split("|")[3] for line in log.splitlines()], [str(1000 + i) for i in range(40)])
 
 
 class Mcp(Programs):
     """bunnycdn-mcp: an MCP server, asked over its standard input. Its answers are the API's, written as text."""
-
-    package = "bunnycdn-mcp"
 
     def setUp(self):
         self.program = subprocess.Popen(
