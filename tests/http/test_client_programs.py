@@ -135,6 +135,7 @@ MCP = [
     ("bunny_get_origin_errors", {"pull_zone_id": 101, "date": "11-03-2026"}, None),
 ]
 
+NOW_MS = 1793782800000  # the harness's clock
 HOOK = """#!/bin/sh
 printf '%s|' "$@" >>"$(dirname "$0")/purged"; echo >>"$(dirname "$0")/purged"
 """
@@ -227,6 +228,10 @@ def setUpModule():
     catalog["container_apps"] = [{"id": "shop", "account": 1, "name": "shop", "description": "sells", "status": "active"}]
     catalog["registries"] = [{"id": "77", "account": 1, "url": "https://own.example:5000", "username": "u", "secret": "s"}]
     run("apply", "--delete", "--db", server.db, "-", stdin=json.dumps(catalog).encode())
+    events = [{"shield_zone": 42, "timestamp": NOW_MS - i * 1000, "logId": f"e{i}", "log": "x", "ip": "192.0.2.1",
+               "feature": feature, "action": action, "ruleId": "941"}
+              for i, (feature, action) in enumerate([("waf", "block"), ("waf", "log"), ("rateLimit", "block")])]
+    run("import", "--db", server.db, "-", stdin="".join(json.dumps(event) + "\n" for event in events).encode())
     hook = server.path / "hook"
     hook.write_text(HOOK)
     hook.chmod(0o755)
