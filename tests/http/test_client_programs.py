@@ -139,8 +139,9 @@ NOW_MS = 1793782800000  # the harness's clock
 HOOK = """#!/bin/sh
 printf '%s|' "$@" >>"$(dirname "$0")/purged"; echo >>"$(dirname "$0")/purged"
 """
-# Fields that bunny-sdk cannot read as the API's description has them.
-MISREAD = {"MagicContainersEndpointId": "text by the description, a number in the client"}
+# What bunny-sdk cannot read as tollbook's specification has it: this id is a number in the client, and it knows of the types
+# of what was found only those of the deployed service (cdn, storage, dns, script, stream).
+MISREAD = re.compile(r".*\.MagicContainersEndpointId|\.SearchResults\[\d+\]\.Type")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?")
 
 
@@ -199,7 +200,7 @@ def differences(own, read, at=""):
         known = {field: name_in_client(field) if name_in_client(field) in read else field for field in own}
         strange = [f"{at}.{name}: only the client has it" for name in read.keys() - known.values()]
         return strange + [text for field, value in own.items()
-                          for text in differences(value, read.get(known[field]), f"{at}.{field}") if field not in MISREAD]
+                          for text in differences(value, read.get(known[field]), f"{at}.{field}")]
     if isinstance(own, list) and isinstance(read, list) and len(own) == len(read):
         return [text for i, pair in enumerate(zip(own, read)) for text in differences(*pair, f"{at}[{i}]")]
     if isinstance(own, str) and isinstance(read, str) and MOMENT.fullmatch(own) and MOMENT.fullmatch(read):
@@ -280,7 +281,8 @@ class Sdk(Programs):
                     self.assertIn(answer.get("error"), (404, 405))
                 else:
                     self.assertIn("value", answer)
-                    self.assertEqual(differences(self.own(address), answer["value"]), [])
+                    found = differences(self.own(address), answer["value"])
+                    self.assertEqual([text for text in found if not MISREAD.match(text)], [])
 
     def test_lists_need_a_page(self):
         """Without `page` the answer is the bare list of the API's description, which Kiota reads as no items."""
