@@ -84,6 +84,9 @@ tb_code tb_logblock_row(tb_logblock *block, size_t at, tb_logrow *ret_row, tb_er
         {TB__LOG_COUNTRY, offsetof(tb_logline, country)},
         {TB__LOG_RANGE, offsetof(tb_logline, range)},
         {TB__LOG_AUTHORIZATION, offsetof(tb_logline, authorization)},
+        {TB__LOG_JA4, offsetof(tb_logline, ja4)},
+        {TB__LOG_ASN, offsetof(tb_logline, asn)},
+        {TB__LOG_ORGANIZATION, offsetof(tb_logline, organization)},
     };
     const int64_t *times;
     tb_logline *line = &ret_row->line;
@@ -196,6 +199,12 @@ void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *o
     put_url(out, l);
     put_text(out, ",\"userAgent\":", l->agent);
     put_text(out, ",\"referer\":", l->referer);
+    put_text(out, ",\"ja4Fingerprint\":", l->ja4);
+    if (l->asn.len) {
+        tb_buf_str(out, ",\"asn\":");
+        tb_buf_add(out, l->asn.data, l->asn.len);
+    }
+    put_text(out, ",\"asnOrganization\":", l->organization);
     if (extended) {
         if (l->body_bytes != UINT64_MAX) put_number(out, ",\"bodyBytesSent\":", l->body_bytes);
         put_text(out, ",\"contentRange\":", l->range);

@@ -35,6 +35,8 @@ typedef struct tb_logline {
     uint64_t body_bytes; /* UINT64_MAX: absent */
     tb_text cache, status, ip, referer, origin, path, edge, agent, id, country;
     tb_text range, authorization; /* of extended logging */
+    tb_text ja4, organization;    /* fingerprint of the client's TLS; name of its autonomous system */
+    tb_text asn;                  /* number of that system: 1 to 10 digits */
     char made[272];               /* an origin composed of several columns; `origin` then points here */
 } tb_logline;
 
