@@ -164,6 +164,7 @@ const route api_routes[] = {
     OPERATION(GET, "/keys", ADMIN_READ, NO_BODY, "keys_list", "key list", NULL, NULL),
     OPERATION(POST, "/keys", ADMIN, JSON, "keys_create", "key create", NULL, NULL),
     OPERATION(DELETE, "/keys/{id}", ADMIN, NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
+    LOGS("/{id}/{#date}", "origin_errors", api_origin_errors, NULL), /* behind all rows of two parts */
     /* The console's rows come last, so that a server without a console can leave them out (API_CONSOLE_ROUTES). */
     ROW(GET, "/", NONE, NO_BODY, "root", api_root, NULL),
     SIGN_IN("/console/session", "sign_in", api_sign_in),

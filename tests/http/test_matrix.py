@@ -36,6 +36,7 @@ IDS = {
     "/v2/pullzones/?/logs": ("101", "201"),
     "/v2/pullzones/?/logs/summary": ("101", "201"),
     f"/{DATE}/?.log": ("101", "201"),
+    f"/?/{DAY}": ("101", "201"),
     f"/shield/event-logs/?/{DAY}": ("41", "42"),
     f"/shield/event-logs/?/{DAY}/0": ("41", "42"),
     "/shield/event-logs/?/export": ("41", "42"),
@@ -217,7 +218,7 @@ def row_of(path):
 def template(path):
     """The row of the route table that a path of IDS belongs to."""
     for row in seed.routes():
-        pattern = "[^/]+".join(map(re.escape, row["path"].split("{id}")))
+        pattern = "[^/]+".join(map(re.escape, re.split(r"\{\w+\}", row["path"])))
         if "{id}" in row["path"] and re.fullmatch(pattern, path):
             return row["path"]
     raise AssertionError(f"{path} is no route")
