@@ -40,6 +40,16 @@ IDS = {
     f"/shield/event-logs/?/{DAY}": ("41", "42"),
     f"/shield/event-logs/?/{DAY}/0": ("41", "42"),
     "/shield/event-logs/?/export": ("41", "42"),
+    "/shield/event-logs/?/search": ("41", "42"),
+    "/shield/shield-zone/?": ("41", "42"),
+    "/shield/shield-zone/get-by-pullzone/?": ("101", "201"),
+    "/shield/metrics/overview/?": ("41", "42"),
+    "/shield/metrics/overview/?/detailed": ("41", "42"),
+    "/shield/metrics/rate-limits/?": ("41", "42"),
+    "/shield/metrics/shield-zone/?/bot-detection": ("41", "42"),
+    "/shield/metrics/shield-zone/?/upload-scanning": ("41", "42"),
+    "/shield/metrics/shield-zone/?/api-guardian": ("41", "42"),
+    "/shield/metrics/shield-zone/?/waf-rule/941100": ("41", "42"),
     "/pullzone/?/purgeCache": ("101", "201"),
     "/mc/apps/?": ("shop", "desk"),
     "/mc/apps/?/deploy": ("shop", "desk"),
@@ -50,9 +60,12 @@ IDS = {
     "/books/?/activate": (None, None),
     "/operations/?": (None, None),
 }
+# They look their id up as the first of them does: roles and ids are not asked one by one.
+ALIKE = tuple(path for path in IDS if path.startswith("/shield/metrics/"))[1:] + ("/shield/shield-zone/get-by-pullzone/?",)
 ALL_ACCOUNTS = ("Operator", "Finance", "Support")  # whose keys read every account
 # The last 24 hours before the harness's clock.
-BODIES = {"/shield/event-logs/?/export": b'{"from":1793696400000,"to":1793782800000}'}
+BODIES = {path: b'{"from":1793696400000,"to":1793782800000}'
+          for path in ("/shield/event-logs/?/export", "/shield/event-logs/?/search")}
 # The operator's own, of all accounts.
 OPERATORS = ("/keys/?", "/invoices/?/void", "/books/?", "/books/?/activate", "/operations/?")
 
@@ -69,7 +82,7 @@ class Matrix(Case):
         catalog["load_balancers"] = [
             {"id": 7, "account": 1, "created": "2026-01-10T00:00:00Z", "deleted": None, "zones": [101]},
             {"id": 8, "account": 2, "created": "2026-01-10T00:00:00Z", "deleted": None, "zones": [201]}]
-        catalog["shield_zones"] = [{"id": 41, "account": 1}, {"id": 42, "account": 2}]
+        catalog["shield_zones"] = [{"id": 41, "account": 1, "zone": 101}, {"id": 42, "account": 2, "zone": 201}]
         catalog["container_apps"] = [{"id": "shop", "account": 1, "name": "shop"},
                                      {"id": "desk", "account": 2, "name": "desk"}]
         cls.more(catalog)
@@ -160,6 +173,8 @@ class Matrix(Case):
     def test_every_role_with_key_and_token_and_every_id(self):
         opens = roles()
         for path, (own, foreign) in IDS.items():
+            if path in ALIKE:
+                continue
             access = {"pull_zones": "zones"}.get(row_of(path)["access"], row_of(path)["access"])
             others = [ABSENT, *NONE, *([foreign] if foreign else [])]
             with self.server.wire() as wire:
