@@ -74,8 +74,8 @@ SDK = [
     ("api.purge", {"url": "https://acme-video.b-cdn.net/x"}, None),
     ("api.shield.shieldZones", {}, "/shield/shield-zones"),
     ("api.shield.shieldZones", {"page": 2, "perPage": 1}, "/shield/shield-zones?page=2&perPage=1"),
-    ("api.shield.shieldZone.byShieldZoneId(42)", {}, None),
-    ("api.shield.shieldZone.getByPullzone.byPullZoneId(101)", {}, None),
+    ("api.shield.shieldZone.byShieldZoneId(42)", {}, "/shield/shield-zone/42"),
+    ("api.shield.shieldZone.getByPullzone.byPullZoneId(101)", {}, "/shield/shield-zone/get-by-pullzone/101"),
     ("api.shield.metrics.waf.blocked.byShieldZoneId(42)", {}, None),
     ("api.shield.metrics.waf.logged.byShieldZoneId(42)", {}, None),
     ("api.shield.metrics.waf.processed.byShieldZoneId(42)", {}, None),
@@ -121,18 +121,18 @@ MCP = [
     ("bunny_get_edge_script", {"id": 1}, None),
     ("bunny_get_edge_script_code", {"id": 1}, None),
     ("bunny_list_shield_zones", {}, "/shield/shield-zones"),
-    ("bunny_get_shield_zone", {"shield_zone_id": 42}, None),
-    ("bunny_get_shield_zone", {"pull_zone_id": 101}, None),
+    ("bunny_get_shield_zone", {"shield_zone_id": 42}, "/shield/shield-zone/42"),
+    ("bunny_get_shield_zone", {"pull_zone_id": 101}, "/shield/shield-zone/get-by-pullzone/101"),
     ("bunny_get_waf_rules", {"shield_zone_id": 42}, None),
     ("bunny_list_rate_limit_rules", {"shield_zone_id": 42}, None),
-    ("bunny_get_shield_metrics", {"shield_zone_id": 42}, None),
+    ("bunny_get_shield_metrics", {"shield_zone_id": 42}, "/shield/metrics/overview/42"),
     ("bunny_list_mc_apps", {}, "/mc/apps"),
     ("bunny_get_mc_app", {"id": "shop"}, "/mc/apps/shop"),
     ("bunny_get_mc_app_overview", {"id": "shop"}, None),
     ("bunny_get_mc_app_statistics", {"id": "shop"}, None),
     ("bunny_list_mc_registries", {}, "/mc/registries"),
     ("bunny_list_mc_regions", {}, None),
-    ("bunny_get_origin_errors", {"pull_zone_id": 101, "date": "11-03-2026"}, None),
+    ("bunny_get_origin_errors", {"pull_zone_id": 101, "date": "11-03-2026"}, "/101/11-03-2026"),
 ]
 
 NOW_MS = 1793782800000  # the harness's clock
@@ -345,6 +345,14 @@ class Mcp(Programs):
                 else:
                     self.assertFalse(failed, text)
                     self.assertEqual(json.loads(text), self.own(address))
+
+    def test_its_figures(self):
+        overview = json.loads(self.call("bunny_get_shield_metrics", shield_zone_id=42)[1])["data"]["overview"]
+        self.assertEqual((overview["wafTriggeredRules"], overview["ratelimitBreaches"]), (2, 1))
+        errors = json.loads(self.call("bunny_get_origin_errors", pull_zone_id=101, date="11-03-2026")[1])
+        self.assertEqual([log["labels"]["StatusCode"] for log in errors["logs"]], 3 * ["503"])
+        total = json.loads(self.call("bunny_get_statistics", **DAY, pull_zone=101)[1])
+        self.assertEqual((total["TotalRequestsServed"], total["TotalBandwidthUsed"]), (40, 40780))
 
     def test_its_tools_purge(self):
         self.assertEqual(self.call("bunny_purge_pull_zone_cache", id=101)[0], False)
