@@ -7,6 +7,7 @@
 #include "events/events.h"
 
 #include "model/document.h"
+#include "tollbook/eventsum.h"
 #include "tollbook/json.h"
 
 #include <arpa/inet.h>
@@ -44,6 +45,7 @@ struct tb_event_query {
 typedef struct parser {
     tb__document doc;
     tb_event_query *q;
+    tb__event_paging *paging; /* NULL: of an export */
     int64_t now_ms;
     tb_error *err;
 } parser;
@@ -167,17 +169,24 @@ static bool keep(parser *p, const tb__node *node, bool folded, tb_text *ret)
     return true;
 }
 
-static tb_code read_field(const parser *p, size_t i, uint32_t object, filter *f)
+#define DIMENSIONS "feature, ruleId, ip, ja4, ua, url, asn, country or action."
+
+/* The field that filters and groups call so. */
+static bool find_dimension(const tb__node *node, tb_event_field *ret)
 {
-    const tb__node *node = member(p, object, "field", NULL);
     for (int k = 0; node && node->type == TB__STRING && k < TB_EVENT_FIELD_COUNT; k++) {
         const char *name = tb_event_fields[k].filter;
         if (!*name || !tb__node_is(node, name, strlen(name))) continue;
-        f->field = (tb_event_field)k;
-        return TB_OK;
+        *ret = (tb_event_field)k;
+        return true;
     }
-    return refuse_in(p, i, "field", "Must be feature, ruleId, ip, ja4, ua, url, asn, country or "
-                                    "action.");
+    return false;
+}
+
+static tb_code read_field(const parser *p, size_t i, uint32_t object, filter *f)
+{
+    if (find_dimension(member(p, object, "field", NULL), &f->field)) return TB_OK;
+    return refuse_in(p, i, "field", "Must be " DIMENSIONS);
 }
 
 static tb_code read_op(const parser *p, size_t i, uint32_t object, filter *f)
@@ -268,19 +277,77 @@ static tb_code read_search(parser *p)
     return keep(p, node, true, &p->q->search) ? TB_OK : tb_no_memory(p->err);
 }
 
+/* --- pages and groups of a search --- */
+
+static tb_code read_group_by(const parser *p)
+{
+    tb__event_paging *paging = p->paging;
+    uint32_t at = 0;
+    const tb__node *list = member(p, 0, "groupBy", &at);
+    if (!list) return TB_OK;
+    if (list->type != TB__ARRAY) return refuse_filter(p, "groupBy", "Must be an array.");
+    uint32_t child = at + 1;
+    for (uint32_t i = 0; i < list->len; i++, child = p->doc.nodes[child].next) {
+        tb_event_field field;
+        bool good = find_dimension(&p->doc.nodes[child], &field);
+        for (size_t g = 0; good && g < paging->n_group; g++)
+            good = paging->group[g] != field;
+        if (!good) return refuse_filter(p, "groupBy", "Must be different ones of " DIMENSIONS);
+        paging->group[paging->n_group++] = field;
+    }
+    return TB_OK;
+}
+
+/* A whole number from 0 on; *ret stays where the member is missing. */
+static tb_code read_count(const parser *p, const char *name, uint64_t *ret)
+{
+    const tb__node *node = member(p, 0, name, NULL);
+    uint64_t value = 0;
+    if (!node) return TB_OK;
+    bool good = node->type == TB__NUMBER && node->len <= 9;
+    for (uint32_t i = 0; good && i < node->len; i++) {
+        good = node->text[i] >= '0' && node->text[i] <= '9';
+        value = value * 10 + (uint64_t)(node->text[i] - '0');
+    }
+    if (!good) return refuse_filter(p, name, "Must be a whole number from 0 to 999999999.");
+    *ret = value;
+    return TB_OK;
+}
+
+static tb_code read_paging(const parser *p)
+{
+    tb__event_paging *paging = p->paging;
+    *paging = (tb__event_paging){.size = TB_EVENT_SEARCH_PAGE};
+    tb_code code = read_group_by(p);
+    if (!code) code = read_count(p, "page", &paging->page);
+    if (!code) code = read_count(p, "pageSize", &paging->size);
+    if (!code) code = read_count(p, "buckets", &paging->buckets);
+    if (!code && paging->buckets > TB_EVENT_SEARCH_MAX) return refuse_filter(p, "buckets", "Must be at most 500.");
+    if (paging->size < 1) paging->size = 1;
+    if (paging->size > TB_EVENT_SEARCH_MAX) paging->size = TB_EVENT_SEARCH_MAX;
+    return code;
+}
+
 static tb_code read_body(parser *p)
 {
     if (p->doc.nodes[0].type != TB__OBJECT)
         return refuse_filter(p, NULL, "The body must be an object.");
     tb_code code = read_window(p);
     if (!code) code = read_search(p);
-    return code ? code : read_filters(p);
+    if (!code) code = read_filters(p);
+    return !code && p->paging ? read_paging(p) : code;
 }
 
 tb_code tb_event_query_parse(const char *body, size_t len, int64_t now_ms, tb_event_query **ret,
                              tb_error *err)
 {
-    parser p = {.now_ms = now_ms, .err = err};
+    return tb__event_query_parse(body, len, now_ms, NULL, ret, err);
+}
+
+tb_code tb__event_query_parse(const char *body, size_t len, int64_t now_ms, tb__event_paging *ret_paging,
+                              tb_event_query **ret, tb_error *err)
+{
+    parser p = {.paging = ret_paging, .now_ms = now_ms, .err = err};
     tb__arena strings;
     if (!tb_json_fits(body, len))
         return tb_fail(err, TB_E_TOO_LARGE, NULL,

@@ -39,6 +39,9 @@ typedef enum tb__role {
     TB__ROLE_BODY,
     TB__ROLE_RANGE,
     TB__ROLE_AUTHORIZATION,
+    TB__ROLE_JA4,
+    TB__ROLE_ASN,
+    TB__ROLE_ORGANIZATION, /* of the ASN */
     TB__ROLE_USER, /* not kept; Apache writes an empty one as two quotes */
     TB__ROLE_NONE, /* passed over */
     TB__ROLES

@@ -20,7 +20,8 @@ static const struct {
     {"referer", TB__ROLE_REFERER}, {"url", TB__ROLE_URL},         {"query", TB__ROLE_QUERY},
     {"scheme", TB__ROLE_SCHEME},   {"agent", TB__ROLE_AGENT},     {"id", TB__ROLE_ID},
     {"request", TB__ROLE_REQUEST}, {"body", TB__ROLE_BODY},       {"range", TB__ROLE_RANGE},
-    {"authorization", TB__ROLE_AUTHORIZATION},
+    {"authorization", TB__ROLE_AUTHORIZATION}, {"ja4", TB__ROLE_JA4}, {"asn", TB__ROLE_ASN},
+    {"organization", TB__ROLE_ORGANIZATION},
 };
 
 /* What these servers write by default, or as their documents recommend. */
@@ -34,7 +35,7 @@ static const struct {
      "host=ClientRequestHost,time=EdgeStartTimestamp,status=EdgeResponseStatus,bytes=EdgeResponseBytes,"
      "cache=CacheCacheStatus,region=EdgeColoCode,country=ClientCountry,ip=ClientIP,"
      "referer=ClientRequestReferer,scheme=ClientRequestScheme,url=ClientRequestURI,"
-     "agent=ClientRequestUserAgent,id=RayID"},
+     "agent=ClientRequestUserAgent,id=RayID,asn=ClientASN,ja4=JA4"},
     {"fastly", "host=host,time=timestamp,status=response_status,bytes=response_body_size,"
                "cache=response_state,ip=client_ip,url=url,referer=request_referer,"
                "agent=request_user_agent"},
@@ -122,8 +123,8 @@ static tb_code refuse_word(const mapping *m, const char *word, size_t len)
     return tb_fail(m->err, TB_E_VALIDATION, "map",
                    "\"%.*s\" at byte %zu of the map is not understood: a preset (caddy, cloudflare, fastly) "
                    "or pairs ours=theirs, ours being time, status, bytes, zone, host, cache, region, "
-                   "country, ip, referer, url, query, scheme, agent, id, request, body, range or "
-                   "authorization.",
+                   "country, ip, referer, url, query, scheme, agent, id, request, body, range, "
+                   "authorization, ja4, asn or organization.",
                    (int)(len < 60 ? len : 60), word, (size_t)(word - m->text) + 1);
 }
 
@@ -242,6 +243,7 @@ static const named fields[] = {
     F("cs-protocol", SCHEME, TEXT, 0, 1),
     F("c-country", COUNTRY, TEXT, 0, 1),
     F("sc-content-len", BODY, TEXT, 0, 3),
+    F("asn", ASN, TEXT, 0, 1),
 };
 #undef F
 

@@ -85,16 +85,19 @@ static tb_code damaged(const tb_logblock *b, tb_error *err)
 static bool read_header(tb_logblock *b, const uint8_t *bytes, size_t len)
 {
     tb_loginfo *info = &b->info;
-    if (tb__get32(bytes) != TB__LOG_MARK) return false;
+    const int columns = tb__log_columns(tb__get32(bytes));
+    if (!columns || len < TB__LOG_HEADER(columns) + TB__LOG_TRAILER) return false;
     info->lines = tb__get32(bytes + 4);
     info->first_ms = (int64_t)tb__get64(bytes + 8);
     info->last_ms = (int64_t)tb__get64(bytes + 16);
     if (info->lines < 1 || info->lines > TB_LOGBLOCK_LINES || info->last_ms < info->first_ms)
         return false;
-    size_t at = TB__LOG_HEADER, end = len - TB__LOG_TRAILER;
+    size_t at = TB__LOG_HEADER(columns), end = len - TB__LOG_TRAILER;
     for (int c = 0; c < TB__LOG_COUNT; c++) {
         column *o = &b->columns[c];
         o->read = false;
+        o->plain_len = o->stored_len = o->codes_len = 0;
+        if (c >= columns) continue;
         const uint8_t *entry = bytes + 24 + TB__LOG_ENTRY * c;
         o->plain_len = tb__get32(entry);
         o->stored_len = tb__get32(entry + 4);
@@ -114,7 +117,7 @@ static bool read_header(tb_logblock *b, const uint8_t *bytes, size_t len)
 tb_code tb_logblock_open(tb_logblock *b, const void *bytes, size_t len, int64_t zone, tb_error *err)
 {
     b->info = (tb_loginfo){.zone = zone};
-    if (len < TB__LOG_HEADER + TB__LOG_TRAILER || len > TB_LOGBLOCK_MAX) return damaged(b, err);
+    if (len < TB__LOG_HEADER(TB__LOG_FEW) + TB__LOG_TRAILER || len > TB_LOGBLOCK_MAX) return damaged(b, err);
     if (!claim(&b->bytes, len + CODE_SLACK)) return tb_no_memory(err);
     memcpy(b->bytes.at, bytes, len);
     const uint8_t *own = b->bytes.at;

@@ -270,6 +270,13 @@ static inline __attribute__((always_inline)) void add_word(texts *t, tb__words *
     else first_of_word(t, words, row, word);
 }
 
+/* A text that most lines do not have. */
+static void add_rare_text(texts *t, size_t row, tb_text text)
+{
+    if (text.len) add_text(t, row, text);
+    else add_word(t, NULL, row, 0);
+}
+
 static void add_binary(binaries *b, size_t row, tb_text text, unsigned width,
                        const uint8_t bytes[16])
 {
@@ -321,7 +328,9 @@ static void add_rare(numbers *v, size_t row, uint64_t value)
 static void add_line(tb_logpack *pack, size_t row, const tb_logline *line)
 {
 #define TB_X(name, kind, member) ADD_##kind(TB__LOG_##name, member)
-#define ADD_TEXT(c, member) add_text(pack->text[c], row, line->member);
+#define ADD_TEXT(c, member)                                                                        \
+    if ((c) < TB__LOG_FEW) add_text(pack->text[c], row, line->member);                             \
+    else add_rare_text(pack->text[c], row, line->member);
 #define ADD_NUMBER(c, member) add_number(pack->number[c], row, line->member);
 #define ADD_BINARY(c, member)
 #define ADD_TIME(c, member)
@@ -375,6 +384,8 @@ static void add_record(tb_logpack *pack, tb_logwords *words, size_t row, const t
         add_binary(pack->binary[TB__LOG_IP], row, take_text(&p), r->ip, NULL);
     if (r->id == TB__LOG_TEXT_WIDTH)
         add_binary(pack->binary[TB__LOG_ID], row, take_text(&p), r->id, NULL);
+    for (int c = TB__LOG_FEW; c < TB__LOG_COUNT; c++)
+        add_rare_text(pack->text[c], row, r->network ? take_text(&p) : (tb_text){"", 0});
 }
 
 /* Resets the block's codes of the words. */
@@ -569,14 +580,22 @@ static void store_column(tb_logpack *pack, int c, size_t header_at, tb_buf *out)
     tb__put32(entry + 8, (uint32_t)pack->codes.len);
 }
 
-static void put_header(const tb_loginfo *info, tb_buf *out)
+/* How many columns the block has: the last ones only where a line has one of them. */
+static int count_columns(const tb_logpack *pack)
 {
-    uint8_t header[TB__LOG_HEADER] = {0};
-    tb__put32(header, TB__LOG_MARK);
+    for (int c = TB__LOG_FEW; c < TB__LOG_COUNT; c++)
+        if (pack->text[c]->any) return TB__LOG_COUNT;
+    return TB__LOG_FEW;
+}
+
+static void put_header(const tb_loginfo *info, int columns, tb_buf *out)
+{
+    uint8_t header[TB__LOG_HEADER(TB__LOG_COUNT)] = {0};
+    tb__put32(header, columns == TB__LOG_FEW ? TB__LOG_MARK : TB__LOG_MARK_MORE);
     tb__put32(header + 4, info->lines);
     tb__put64(header + 8, (uint64_t)info->first_ms);
     tb__put64(header + 16, (uint64_t)info->last_ms);
-    tb_buf_add(out, header, sizeof header);
+    tb_buf_add(out, header, TB__LOG_HEADER(columns));
 }
 
 static void put_checksum(int64_t zone, size_t from, tb_buf *out)
@@ -591,9 +610,10 @@ static void put_checksum(int64_t zone, size_t from, tb_buf *out)
 static tb_code put_block(tb_logpack *pack, const tb_loginfo *info, tb_buf *out, tb_error *err)
 {
     const size_t from = out->len;
-    put_header(info, out);
+    const int columns = count_columns(pack);
+    put_header(info, columns, out);
     pack->plain.failed = pack->codes.failed = false;
-    for (int c = 0; c < TB__LOG_COUNT; c++) {
+    for (int c = 0; c < columns; c++) {
         put_column(pack, c, info->lines);
         store_column(pack, c, from, out);
     }

@@ -1,6 +1,8 @@
 /* The bytes of a block, little-endian, for its writer and its reader.
  *
  *   mark:u32 lines:u32 first_ms:i64 last_ms:i64  {plain:u32 stored:u32 codes:u32} for each column
+ *   The mark says which columns there are: those up to AUTHORIZATION, or all. A block without a value in the others
+ *   has the short header.
  *   for each column its stored bytes, and its codes, which are never compressed
  *   checksum:u64  XXH3-64 over all before it, seeded with the zone
  *
@@ -22,7 +24,8 @@
 
 #include <string.h>
 
-#define TB__LOG_MARK UINT32_C(0x314c4254) /* "TBL1" */
+#define TB__LOG_MARK      UINT32_C(0x314c4254) /* "TBL1" */
+#define TB__LOG_MARK_MORE UINT32_C(0x324c4254) /* "TBL2": with the columns after AUTHORIZATION */
 
 /* X(NAME, kind, member of tb_logline) */
 #define TB__LOG_COLUMNS(X)                                                                         \
@@ -40,7 +43,10 @@
     X(COUNTRY, TEXT, country)                                                                      \
     X(BODY, NUMBER, body_bytes)                                                                    \
     X(RANGE, TEXT, range)                                                                          \
-    X(AUTHORIZATION, TEXT, authorization)
+    X(AUTHORIZATION, TEXT, authorization)                                                          \
+    X(JA4, TEXT, ja4)                                                                              \
+    X(ASN, TEXT, asn)                                                                              \
+    X(ORGANIZATION, TEXT, organization)
 
 typedef enum tb__log_column {
 #define TB_X(name, kind, member) TB__LOG_##name,
@@ -57,7 +63,8 @@ typedef enum tb__log_kind {
 } tb__log_kind;
 
 #define TB__LOG_ENTRY  12 /* a column's in the header */
-#define TB__LOG_HEADER ((size_t)24 + TB__LOG_ENTRY * TB__LOG_COUNT)
+#define TB__LOG_FEW    (TB__LOG_AUTHORIZATION + 1) /* columns of a block with TB__LOG_MARK */
+#define TB__LOG_HEADER(columns) ((size_t)24 + TB__LOG_ENTRY * (size_t)(columns))
 #define TB__LOG_TRAILER 8
 #define TB__LOG_TEXT_HEADER 9
 #define TB__LOG_MIXED 254
@@ -98,11 +105,19 @@ static inline unsigned tb__log_number_width(uint64_t most)
     return width > 57 ? 64 : width;
 }
 
+/* The number of columns in a block with this mark; 0: it is none. */
+static inline int tb__log_columns(uint32_t mark)
+{
+    if (mark == TB__LOG_MARK) return TB__LOG_FEW;
+    return mark == TB__LOG_MARK_MORE ? TB__LOG_COUNT : 0;
+}
+
 /* Bytes of a block's columns, decompressed. */
 static inline size_t tb__log_plain(const void *block)
 {
+    const int columns = tb__log_columns(tb__get32(block));
     size_t sum = 0;
-    for (int c = 0; c < TB__LOG_COUNT; c++)
+    for (int c = 0; c < columns; c++)
         sum += tb__get32((const uint8_t *)block + 24 + TB__LOG_ENTRY * c);
     return sum;
 }

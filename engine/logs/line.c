@@ -102,6 +102,9 @@ static inline __attribute__((always_inline)) void take_columns(const char *line,
     ret->body_bytes = UINT64_MAX;
     ret->range = between(line, line); /* each by itself: copied, one would wait for the other */
     ret->authorization = between(line, line);
+    ret->ja4 = between(line, line);
+    ret->asn = between(line, line);
+    ret->organization = between(line, line);
     if (!extended) return;
     ret->body_bytes = number(between(p[11] + 1, p[12]));
     ret->range = or_absent(between(p[12] + 1, p[13]));
@@ -197,6 +200,21 @@ static void make_origin(const tb__columns_parts *parts, tb_logline *ret)
     ret->origin = between(ret->made, at);
 }
 
+/* "64500" and "AS64500" as digits; absent where the text is no number of an autonomous system. */
+static tb_text asn_digits(tb_text text)
+{
+    size_t at = text.len > 2 && (text.data[0] | 32) == 'a' && (text.data[1] | 32) == 's' ? 2 : 0;
+    uint64_t value = 0;
+    while (at + 1 < text.len && text.data[at] == '0')
+        at++;
+    const tb_text digits = {text.data + at, text.len - at};
+    for (size_t i = 0; i < digits.len && value <= UINT32_MAX; i++) {
+        if (digits.data[i] < '0' || digits.data[i] > '9') return (tb_text){digits.data, 0};
+        value = value * 10 + (uint64_t)(digits.data[i] - '0');
+    }
+    return value > 0 && value <= UINT32_MAX ? digits : (tb_text){digits.data, 0};
+}
+
 static void read_columns(const tb_log_layout *layout, const char *line, size_t len, tb_logline *ret)
 {
     const tb_log_columns *c = layout->columns;
@@ -219,6 +237,9 @@ static void read_columns(const tb_log_layout *layout, const char *line, size_t l
         .id = or_absent(of_part(parts.of[TB__ROLE_ID])),
         .range = or_absent(of_part(parts.of[TB__ROLE_RANGE])),
         .authorization = or_absent(of_part(parts.of[TB__ROLE_AUTHORIZATION])),
+        .ja4 = or_absent(of_part(parts.of[TB__ROLE_JA4])),
+        .asn = asn_digits(of_part(parts.of[TB__ROLE_ASN])),
+        .organization = or_absent(of_part(parts.of[TB__ROLE_ORGANIZATION])),
     };
     if (hit.country) ret->country = of_part(parts.of[TB__ROLE_COUNTRY]);
     if (tb__has_role(c, TB__ROLE_URL)) split_url(or_absent(of_part(parts.of[TB__ROLE_URL])), ret);

@@ -25,9 +25,11 @@ void tb_logwords_forget(tb_logwords *w)
         tb__words_forget(&w->of[i]);
 }
 
+#define RARE (TB__LOG_COUNT - TB__LOG_FEW) /* columns of the client's network */
+
 /* Beside the texts: the head, the id, the address and the body bytes, a length for each text, an edge
  * location that is not in the line, and up to 7 bytes at the end. */
-_Static_assert(sizeof(tb__logrecord) + 16 + 16 + 8 + 4 * (TB__LOG_TEXTED_COUNT + 2) + TB_EDGE_MAX +
+_Static_assert(sizeof(tb__logrecord) + 16 + 16 + 8 + 4 * (TB__LOG_TEXTED_COUNT + 2 + RARE) + TB_EDGE_MAX +
                        8 <=
                    TB_LOGRECORD_MORE,
                "a record has its room");
@@ -98,6 +100,8 @@ size_t tb_logwords_record(tb_logwords *words, const tb_logline *line, const tb_l
 #undef TB_X
     if (r->ip == TB__LOG_TEXT_WIDTH) p = put_text(p, line->ip);
     if (r->id == TB__LOG_TEXT_WIDTH) p = put_text(p, line->id);
+    r->network = line->ja4.len + line->asn.len + line->organization.len > 0;
+    if (r->network) p = put_text(put_text(put_text(p, line->ja4), line->asn), line->organization);
     r->size = (uint32_t)((size_t)(p - (char *)to) + 7) & ~UINT32_C(7);
     return r->size;
 }
@@ -117,6 +121,7 @@ typedef struct text_column {
 typedef struct rows {
     text_column text[TB__LOG_TEXTED_COUNT];
     const tb__log_binaries *ip, *id;
+    const tb__log_texts *rare[RARE];
     const int64_t *times;
     uint16_t *memory; /* of all words */
 } rows;
@@ -139,6 +144,8 @@ static tb_code read_columns(rows *r, tb_logwords *words, tb_logblock *block, tb_
     tb_code code = tb__log_times_of(block, &r->times, err);
     if (!code) code = tb__log_binaries_of(block, TB__LOG_IP, &r->ip, err);
     if (!code) code = tb__log_binaries_of(block, TB__LOG_ID, &r->id, err);
+    for (int i = 0; !code && i < RARE; i++)
+        code = tb__log_texts_of(block, (tb__log_column)(TB__LOG_FEW + i), &r->rare[i], err);
     for (int i = 0; !code && i < TB__LOG_TEXTED_COUNT; i++) {
         code = tb__log_texts_of(block, texted[i], &r->text[i].texts, err);
         if (!code && has_words(i, r->text[i].texts)) entries += r->text[i].texts->n;
@@ -178,11 +185,23 @@ static size_t binary_size(const tb__log_binaries *b, size_t row)
                                        : width;
 }
 
+/* The bytes of a row's rare texts together. */
+static size_t read_rare(const rows *r, size_t row, tb_text ret[RARE])
+{
+    size_t sum = 0;
+    for (int i = 0; i < RARE; i++) {
+        ret[i] = r->rare[i] ? tb__log_entry(r->rare[i], tb__log_entry_of(r->rare[i], row)) : (tb_text){"", 0};
+        sum += ret[i].len;
+    }
+    return sum;
+}
+
 static size_t row_size(const rows *r, size_t row)
 {
-    tb_text text;
-    size_t size = sizeof(tb__logrecord) + sizeof(uint64_t) + binary_size(r->ip, row) +
-                  binary_size(r->id, row);
+    tb_text text, rare[RARE];
+    const size_t network = read_rare(r, row, rare);
+    size_t size = sizeof(tb__logrecord) + sizeof(uint64_t) + binary_size(r->ip, row) + binary_size(r->id, row);
+    if (network) size += RARE * sizeof(uint32_t) + network;
     for (int i = 0; i < TB__LOG_TEXTED_COUNT; i++)
         if (word_at(&r->text[i], row, &text) == TB__WORD_NONE || i == TB__LOG_TEXTED_PATH)
             size += sizeof(uint32_t) + text.len;
@@ -212,7 +231,7 @@ static char *put_binary_text(char *to, const tb__log_binaries *b, size_t row)
 static tb_code put_record(const rows *r, tb_logblock *block, size_t row, tb__logrecord *to, tb_error *err)
 {
     uint64_t body = UINT64_MAX;
-    tb_text text;
+    tb_text text, rare[RARE];
     *to = (tb__logrecord){.time_ms = r->times[row]};
     tb_code code = tb__log_number_of(block, TB__LOG_BYTES, row, &to->bytes, err);
     if (!code) code = tb__log_number_of(block, TB__LOG_BODY, row, &body, err);
@@ -230,6 +249,9 @@ static tb_code put_record(const rows *r, tb_logblock *block, size_t row, tb__log
     }
     p = put_binary_text(p, r->ip, row);
     p = put_binary_text(p, r->id, row);
+    to->network = read_rare(r, row, rare) > 0;
+    for (int i = 0; to->network && i < RARE; i++)
+        p = put_text(p, rare[i]);
     to->size = (uint32_t)((size_t)(p - (char *)to) + 7) & ~UINT32_C(7);
     return TB_OK;
 }

@@ -2,14 +2,15 @@
  *
  * The head, then the line's values, without gaps: the id's 16 bytes, the address's 4 or 16, the body bytes;
  * then, each with its length before it, the texts that are not words in the order of tb__log_texted, the
- * address and the id where they are texts. It ends at a multiple of 8. */
+ * address and the id where they are texts, and of a line that has one of them the columns after
+ * AUTHORIZATION, which are rare. It ends at a multiple of 8. */
 #ifndef TB__LOGS_RECORD_H
 #define TB__LOGS_RECORD_H
 
 #include "logs/format.h"
 #include "logs/words.h"
 
-/* X(NAME, member of tb_logline): the TEXT columns. PATH is never a word. */
+/* X(NAME, member of tb_logline): the TEXT columns up to AUTHORIZATION. PATH is never a word. */
 #define TB__LOG_TEXTED(X)                                                                          \
     X(CACHE, cache)                                                                                \
     X(STATUS, status)                                                                              \
@@ -37,7 +38,7 @@ typedef struct tb__logrecord {
     uint32_t size; /* of the whole record */
     uint16_t word[TB__LOG_TEXTED_COUNT];
     uint8_t ip, id; /* width: 0 absent, 4, 16, or TB__LOG_TEXT_WIDTH */
-    bool body;
+    bool body, network; /* it has body bytes; it has JA4, ASN or ORGANIZATION */
 } tb__logrecord;
 
 /* All rows of a block as records: of row r is records[r], which has room for its lines. They lie in memory of their

@@ -1,5 +1,6 @@
 /* Rows as people and clients see them: read out of their block, their address hidden as the zone
  * wants it, written as a v2 entry or a v1 line. */
+#include "intake/line.h"
 #include "logs/format.h"
 #include "tollbook/json.h"
 
@@ -84,6 +85,9 @@ tb_code tb_logblock_row(tb_logblock *block, size_t at, tb_logrow *ret_row, tb_er
         {TB__LOG_COUNTRY, offsetof(tb_logline, country)},
         {TB__LOG_RANGE, offsetof(tb_logline, range)},
         {TB__LOG_AUTHORIZATION, offsetof(tb_logline, authorization)},
+        {TB__LOG_JA4, offsetof(tb_logline, ja4)},
+        {TB__LOG_ASN, offsetof(tb_logline, asn)},
+        {TB__LOG_ORGANIZATION, offsetof(tb_logline, organization)},
     };
     const int64_t *times;
     tb_logline *line = &ret_row->line;
@@ -196,6 +200,12 @@ void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *o
     put_url(out, l);
     put_text(out, ",\"userAgent\":", l->agent);
     put_text(out, ",\"referer\":", l->referer);
+    put_text(out, ",\"ja4Fingerprint\":", l->ja4);
+    if (l->asn.len) {
+        tb_buf_str(out, ",\"asn\":");
+        tb_buf_add(out, l->asn.data, l->asn.len);
+    }
+    put_text(out, ",\"asnOrganization\":", l->organization);
     if (extended) {
         if (l->body_bytes != UINT64_MAX) put_number(out, ",\"bodyBytesSent\":", l->body_bytes);
         put_text(out, ",\"contentRange\":", l->range);
@@ -203,6 +213,61 @@ void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *o
     }
     tb_buf_str(out, "}");
 }
+
+/* --- origin errors --- */
+
+bool tb_logrow_failed(const tb_logrow *row)
+{
+    const tb_text cache = row->line.cache;
+    tb_cache known;
+    if (!row->line.status.len || row->line.status.data[0] != '5') return false;
+    return !tb__cache_parse(cache.data, cache.len, &known) || known != TB_CACHE_SERVED;
+}
+
+/* What a status says of the origin; the last row is of all others. */
+static const struct failure {
+    const char *status, *code, *message;
+} failures[] = {
+    {"504", "http_timeout", "The request to the origin timed out."},
+    {"508", "http_loop_detected", "The request to the origin came back to the edge."},
+    {NULL, "http_request_failure", "The request to the origin failed."},
+};
+
+/* The id of 32 digits in the form of a UUID; another one as it is. */
+static void put_log_id(tb_buf *out, tb_text id)
+{
+    uint8_t bytes[16];
+    tb_buf_str(out, "{\"logId\":");
+    if (id.len == 32 && tb_log_id_parse(id, bytes))
+        tb_buf_fmt(out, "\"%.8s-%.4s-%.4s-%.4s-%.12s\"", id.data, id.data + 8, id.data + 12, id.data + 16, id.data + 20);
+    else if (id.len) tb_json_string(out, id.data, id.len);
+    else tb_buf_str(out, "null");
+}
+
+void tb_logrow_origin_error(const tb_logrow *row, int64_t zone, tb_buf *out)
+{
+    const tb_logline *l = &row->line;
+    const struct failure *f = failures;
+    tb_buf log;
+    while (f->status && memcmp(f->status, l->status.data, 3) != 0)
+        f++;
+    tb_buf_init(&log, (size_t)16 * TB_LINE_MAX, NULL);
+    tb_buf_str(&log, "{\"RequestUrl\":");
+    tb_json_string(&log, l->path.data, l->path.len);
+    tb_buf_fmt(&log, ",\"PullZoneId\":%" PRId64 ",\"Message\":\"%s\",\"ErrorCode\":\"%s\",\"StatusCode\":%.3s}", zone, f->message,
+               f->code, l->status.data);
+    put_log_id(out, l->id);
+    put_number(out, ",\"timestamp\":", (uint64_t)l->time_ms);
+    tb_buf_str(out, ",\"log\":");
+    if (log.failed) out->failed = true;
+    else tb_json_string(out, log.data, log.len);
+    tb_buf_release(&log);
+    tb_buf_fmt(out, ",\"labels\":{\"ErrorCode\":\"%s\",\"StatusCode\":\"%.3s\",\"ServerZone\":", f->code, l->status.data);
+    tb_json_string(out, l->edge.data, l->edge.len);
+    tb_buf_str(out, "}}");
+}
+
+/* --- lines of v1 --- */
 
 /* A column of a v1 line: "-" where it is absent, without pipes. */
 static void put_column(tb_buf *out, tb_text text)

@@ -106,6 +106,9 @@ typedef struct tb_shield_page {
 } tb_shield_page;
 TB_MUST_USE tb_code tb_store_shield_zones(tb_store *store, const tb_shield_page *page, tb_shield_zone_fn each,
                                           void *ctx, tb_error *err);
+/* The same for one: that with this id, or else the lowest one that protects this pull zone (id 0). TB_E_SHIELD_NOT_FOUND. */
+TB_MUST_USE tb_code tb_store_shield_zone(tb_store *store, int64_t account, int64_t id, int64_t pull_zone, tb_shield_zone_fn each,
+                                         void *ctx, tb_error *err);
 TB_MUST_USE tb_code tb_store_count_shield_zones(tb_store *store, int64_t account, int64_t *ret_n,
                                                 tb_error *err);
 

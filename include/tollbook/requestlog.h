@@ -35,6 +35,8 @@ typedef struct tb_logline {
     uint64_t body_bytes; /* UINT64_MAX: absent */
     tb_text cache, status, ip, referer, origin, path, edge, agent, id, country;
     tb_text range, authorization; /* of extended logging */
+    tb_text ja4, organization;    /* fingerprint of the client's TLS; name of its autonomous system */
+    tb_text asn;                  /* number of that system: 1 to 10 digits */
     char made[272];               /* an origin composed of several columns; `origin` then points here */
 } tb_logline;
 
@@ -237,6 +239,10 @@ void tb_logsum_json(const tb_logsum *sum, tb_buf *out);
 void tb_logrow_hide(tb_logrow *row, tb_log_privacy privacy);
 /* An entry of the v2 answer. */
 void tb_logrow_json(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);
+/* Whether a row tells a failure of the origin: a status of class 5xx that was not served from cache. */
+bool tb_logrow_failed(const tb_logrow *row);
+/* Such a row as an entry of the day's origin errors. */
+void tb_logrow_origin_error(const tb_logrow *row, int64_t zone, tb_buf *out);
 /* A line of the v1 file, LF included; pipes inside columns are left out. */
 void tb_logrow_pipe(const tb_logrow *row, int64_t zone, bool extended, tb_buf *out);
 

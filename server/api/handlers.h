@@ -30,6 +30,7 @@ void api_safehop(request *r);
 void api_pullzones(request *r);
 void api_pullzone(request *r);
 void api_pullzone_count(request *r);
+void api_nothing_listed(request *r);
 
 /* search.c */
 void api_search(request *r);
@@ -97,6 +98,8 @@ void api_ingest_segments(request *r);
 void api_logs_v2(request *r);
 void api_logs_summary(request *r); /* finish: api_cached_done */
 void api_logs_v1(request *r);
+/* origin_errors.c */
+void api_origin_errors(request *r);
 
 /* operations.c */
 void api_operations(request *r);
@@ -108,7 +111,20 @@ void api_operation_done(request *r);
 void api_apikey(request *r);
 
 /* shield.c, shield_export.c, shield_zones.c */
+bool api_read_day(tb_text text, int64_t *ret_day); /* "05-01-2025" is 1 May */
 void api_shield_zones(request *r);
+void api_shield_zone(request *r);
+void api_shield_zone_of(request *r);
+/* shield_metrics.c */
+void api_shield_overview(request *r); /* finish of all metrics: api_cached_done */
+void api_shield_detailed(request *r);
+void api_shield_bots(request *r);
+void api_shield_uploads(request *r);
+void api_shield_guardian(request *r);
+void api_shield_rule(request *r);
+void api_shield_rate_limits(request *r);
+void api_shield_search(request *r);
+void api_shield_search_done(request *r);
 void api_shield_events(request *r);
 void api_shield_export(request *r);
 

@@ -1,6 +1,7 @@
 /* GET /pullzone, /pullzone/{id} and /pullzone/count. The answer is a page if `page` is 1 or more, or, with
  * --search-paged, if there is a search without `page`; else a bare list. The list is streamed, since an account may
- * have any number of zones; so is a page with many megabytes of settings. */
+ * have any number of zones; so is a page with many megabytes of settings. GET /storagezone and /videolibrary read the
+ * same parameters. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -300,4 +301,18 @@ void api_pullzone_count(request *r)
         request_fail_as(r, &err);
     else
         answer_with(r, &p, put_count);
+}
+
+/* --- lists of what tollbook does not have --- */
+
+void api_nothing_listed(request *r)
+{
+    params p;
+    tb_error err;
+    if (read_page_params(r, &p, &err))
+        request_fail_as(r, &err);
+    else if (p.page > 0)
+        api_nothing(r);
+    else
+        request_answer_static(r, "[]", 2, "application/json");
 }

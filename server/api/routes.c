@@ -54,11 +54,11 @@
         .handle = handle_, .finish = finish_, .errors = ERRORS_LOGGING, .logging = true            \
     }
 
-#define SHIELD(m, path, body_, max_, name_, handle_)                                                     \
+#define SHIELD(m, path, body_, max_, name_, handle_, finish_)                                      \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
-        .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,              \
-        .errors = ERRORS_SHIELD                                                                   \
+        .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,               \
+        .finish = finish_, .errors = ERRORS_SHIELD                                                 \
     }
 
 #define MC(m, path, family, body_, max_, name_, handle_, finish_)                                  \
@@ -106,9 +106,9 @@ const route api_routes[] = {
           api_purge_zone_done),
     PURGE("/purge", NO_BODY, 0, "purge_url", api_purge_url, api_purge_url_done),
     ROW(GET, "/search", SEARCH, NO_BODY, "search", api_search, NULL),
-    ROW(GET, "/storagezone", PULL_ZONES, NO_BODY, "storage_zones", api_nothing, NULL),
+    ROW(GET, "/storagezone", PULL_ZONES, NO_BODY, "storage_zones", api_nothing_listed, NULL),
     ROW(GET, "/dnszone", PULL_ZONES, NO_BODY, "dns_zones", api_nothing, NULL),
-    ROW(GET, "/videolibrary", PULL_ZONES, NO_BODY, "video_libraries", api_nothing, NULL),
+    ROW(GET, "/videolibrary", PULL_ZONES, NO_BODY, "video_libraries", api_nothing_listed, NULL),
     ROW(GET, "/compute/script", PULL_ZONES, NO_BODY, "scripts", api_nothing, NULL),
     ROW(GET, "/abusecase", PULL_ZONES, NO_BODY, "abuse_cases", api_nothing, NULL),
     ROW(GET, "/loadbalancer/{id}/usage", PULL_ZONES, NO_BODY, "balancer_usage", api_balancer_usage,
@@ -149,11 +149,28 @@ const route api_routes[] = {
     LOGS("/v2/pullzones/{id}/logs/summary", "logs_summary", api_logs_summary, api_cached_done),
     LOGS("/{id}/{id}.log", "logs_v1", api_logs_v1, NULL),
     SHIELD(POST, "/shield/event-logs/{id}/export", JSON, EXPORT_BODY, "shield_export",
-           api_shield_export),
-    SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events),
+           api_shield_export, NULL),
+    SHIELD(POST, "/shield/event-logs/{id}/search", JSON, EXPORT_BODY, "shield_search", api_shield_search,
+           api_shield_search_done),
+    SHIELD(GET, "/shield/event-logs/{id}/{date}", NO_BODY, 0, "shield_events", api_shield_events, NULL),
     SHIELD(GET, "/shield/event-logs/{id}/{date}/{token}", NO_BODY, 0, "shield_events_next",
-           api_shield_events),
-    SHIELD(GET, "/shield/shield-zones", NO_BODY, 0, "shield_zones", api_shield_zones),
+           api_shield_events, NULL),
+    SHIELD(GET, "/shield/shield-zones", NO_BODY, 0, "shield_zones", api_shield_zones, NULL),
+    SHIELD(GET, "/shield/shield-zone/{id}", NO_BODY, 0, "shield_zone", api_shield_zone, NULL),
+    SHIELD(GET, "/shield/shield-zone/get-by-pullzone/{id}", NO_BODY, 0, "shield_zone_of", api_shield_zone_of, NULL),
+    SHIELD(GET, "/shield/metrics/overview/{id}", NO_BODY, 0, "shield_overview", api_shield_overview, api_cached_done),
+    SHIELD(GET, "/shield/metrics/overview/{id}/detailed", NO_BODY, 0, "shield_detailed", api_shield_detailed,
+           api_cached_done),
+    SHIELD(GET, "/shield/metrics/rate-limits/{id}", NO_BODY, 0, "shield_rate_limits", api_shield_rate_limits,
+           api_cached_done),
+    SHIELD(GET, "/shield/metrics/shield-zone/{id}/bot-detection", NO_BODY, 0, "shield_bots", api_shield_bots,
+           api_cached_done),
+    SHIELD(GET, "/shield/metrics/shield-zone/{id}/upload-scanning", NO_BODY, 0, "shield_uploads", api_shield_uploads,
+           api_cached_done),
+    SHIELD(GET, "/shield/metrics/shield-zone/{id}/api-guardian", NO_BODY, 0, "shield_guardian", api_shield_guardian,
+           api_cached_done),
+    SHIELD(GET, "/shield/metrics/shield-zone/{id}/waf-rule/{rule}", NO_BODY, 0, "shield_rule", api_shield_rule,
+           api_cached_done),
     MC(GET, "/mc/apps", CONTAINER, NO_BODY, 0, "mc_apps", api_mc_apps, NULL),
     MC(GET, "/mc/apps/{id}", CONTAINER, NO_BODY, 0, "mc_app", api_mc_app, NULL),
     MC(POST, "/mc/apps/{id}/deploy", CONTAINER, NO_BODY, 0, "mc_deploy", api_mc_deploy,
@@ -187,6 +204,7 @@ const route api_routes[] = {
     OPERATION(GET, "/keys", ADMIN_READ, NO_BODY, "keys_list", "key list", NULL, NULL),
     OPERATION(POST, "/keys", ADMIN, JSON, "keys_create", "key create", NULL, NULL),
     OPERATION(DELETE, "/keys/{id}", ADMIN, NO_BODY, "keys_revoke", "key revoke", NULL, "id"),
+    LOGS("/{id}/{#date}", "origin_errors", api_origin_errors, NULL), /* behind all rows of two parts */
     /* The console's rows come last, so that a server without a console can leave them out (API_CONSOLE_ROUTES). */
     CONSOLE(GET, "/", NONE, "root", api_root),
     SIGN_IN("/console/session", "sign_in", api_sign_in),

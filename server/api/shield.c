@@ -34,8 +34,7 @@ static bool read_digits(const char *text, int n, int32_t *ret)
     return true;
 }
 
-/* "05-01-2025" is 1 May. */
-static bool read_date(tb_text text, int64_t *ret_day)
+bool api_read_day(tb_text text, int64_t *ret_day)
 {
     tb_date d;
     if (text.len != 10 || text.data[2] != '-' || text.data[5] != '-' ||
@@ -53,7 +52,7 @@ static tb_code read_day(request *r, int64_t *ret_day, tb_error *err)
 {
     const int64_t now_ms = request_now_us(r) / 1000;
     const int64_t first = tb_event_first_day(now_ms);
-    if (!read_date(request_part(r, 1), ret_day))
+    if (!api_read_day(request_part(r, 1), ret_day))
         return tb_fail(err, TB_E_EVENT_DATE, "date", NULL);
     if (*ret_day < first || *ret_day > first + TB_EVENT_DAYS - 1)
         return tb_fail(err, TB_E_EVENT_WINDOW, "date", NULL);

@@ -1,6 +1,6 @@
 /* GET /shield/shield-zones: the shield zones that the account has now, page by page, with the pull zone that each
- * protects. Their settings are not tollbook's: of the configuration that the deployed service answers, only the
- * identity is here. */
+ * protects; and one of them, by its id or by its pull zone. Their settings are not tollbook's: of the configuration that
+ * the deployed service answers, only the identity is here. */
 #include <inttypes.h>
 
 #include "api/handlers.h"
@@ -39,12 +39,18 @@ typedef struct listed {
     int64_t n;
 } listed;
 
-static void put_zone(void *ctx, int64_t id, int64_t pull_zone, tb_text name)
+/* {"shieldZoneId":42,"pullZoneId":101, without its end. */
+static void put_pair(listed *all, int64_t id, int64_t pull_zone)
 {
-    listed *all = ctx;
     tb_buf_fmt(all->out, "%s{\"shieldZoneId\":%" PRId64 ",\"pullZoneId\":", all->n++ ? "," : "", id);
     if (pull_zone) tb_buf_fmt(all->out, "%" PRId64, pull_zone);
     else tb_buf_str(all->out, "null");
+}
+
+static void put_zone(void *ctx, int64_t id, int64_t pull_zone, tb_text name)
+{
+    listed *all = ctx;
+    put_pair(all, id, pull_zone);
     tb_buf_str(all->out, ",\"name\":");
     if (name.len) tb_json_string(all->out, name.data, name.len);
     else tb_buf_str(all->out, "null");
@@ -89,4 +95,39 @@ void api_shield_zones(request *r)
     }
     if (code) request_fail_as(r, &err);
     else request_answer_text(r, 200, "application/json");
+}
+
+/* --- one --- */
+
+static tb_code put_one(request *r, int64_t id, int64_t pull_zone, tb_error *err)
+{
+    listed all = {.out = request_text(r)};
+    tb_buf_str(all.out, "{\"data\":");
+    tb_code code = tb_store_shield_zone(r->worker->store, r->account, id, pull_zone, put_zone, &all, err);
+    tb_buf_str(all.out, "}");
+    return code ? code : tb_buf_check(all.out, err);
+}
+
+static void answer_one(request *r, bool by_pull_zone)
+{
+    int64_t id;
+    tb_error err;
+    tb_code code = router_id(r->id, &id) ? TB_OK : tb_fail(&err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
+    if (!code) code = tb_store_read_begin(r->worker->store, &err);
+    if (!code) {
+        code = put_one(r, by_pull_zone ? 0 : id, by_pull_zone ? id : 0, &err);
+        tb_store_read_end(r->worker->store);
+    }
+    if (code) request_fail_as(r, &err);
+    else request_answer_text(r, 200, "application/json");
+}
+
+void api_shield_zone(request *r)
+{
+    answer_one(r, false);
+}
+
+void api_shield_zone_of(request *r)
+{
+    answer_one(r, true);
 }

@@ -49,7 +49,7 @@ static tb_code put_user(request *r, tb_buf *name, tb_buf *out, tb_error *err)
     if (!code) code = tb_store_account_currency(store, r->account, currency, err);
     if (code) return code;
     tb_guid("account", r->account, guid);
-    tb_buf_fmt(out, "{\"Id\":\"%s\"", guid);
+    tb_buf_fmt(out, "{\"Id\":\"%s\",\"AccountId\":\"%s\"", guid, guid);
     put_name(out, "Name", name);
     tb_buf_str(out, ",\"Email\":null");
     put_name(out, "FirstName", name);

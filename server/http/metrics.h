@@ -7,7 +7,7 @@
 
 #include "tollbook/buf.h"
 
-#define METRICS_ROUTES_MAX 96 /* rows of the route table, and one for requests without a route */
+#define METRICS_ROUTES_MAX 128 /* rows of the route table, and one for requests without a route */
 
 /* The statuses that this server sends. */
 #define METRICS_STATUSES(X)                                                                        \

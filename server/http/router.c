@@ -31,6 +31,14 @@ static char lower(char c)
     return (char)(c | ((unsigned char)(c - 'A') < 26 ? 0x20 : 0));
 }
 
+/* "05-01-2025", whether or not there is such a day. */
+static bool is_date(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (i == 2 || i == 5 ? text[i] != '-' : (unsigned char)(text[i] - '0') > 9) return false;
+    return len == 10;
+}
+
 /* *ret: the text of the n-th {}, or of the last one if there are fewer. */
 static bool matches(const char *pattern, const char *path, size_t len, unsigned n, tb_text *ret)
 {
@@ -44,8 +52,10 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
         }
         if (*pattern == '{') {
             size_t start = i;
+            const bool date = pattern[1] == '#';
             while (i < len && path[i] != '/')
                 i++;
+            if (date && !is_date(path + start, i - start)) return false;
             pattern = strchr(pattern, '}') + 1;
             const size_t tail = strcspn(pattern, "/"); /* ".log": not part of the id */
             if (i - start <= tail) return false;

@@ -45,8 +45,8 @@ typedef enum route_body {
 typedef struct route {
     http_method method;  /* a GET row answers HEAD too */
     const char *pattern; /* "/pullzone/{id}/optimizer/statistics", its first letter in lower case. {id} matches a
-                          * text without '/', before a literal tail; the last one is the request's id. {+rest}
-                          * matches the rest of the path */
+                          * text without '/', before a literal tail, {#date} one of the form MM-dd-yyyy; the last one
+                          * is the request's id. {+rest} matches the rest of the path */
     tb_access access;
     route_body body;
     const char *operation; /* the operation of tollbook/operation.h that it runs; NULL: none */

@@ -28,7 +28,7 @@ SEES = {
     "store": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
               "invoice", "ledger", "whatif"},
     # What a store and the pure rooms do together: each use case, callable without the server.
-    "ops": {"base", "model", "stats", "encode", "billing", "invoice", "print", "ubl", "ledger", "whatif", "advice", "store"},
+    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "print", "ubl", "ledger", "whatif", "advice", "store"},
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
              "invoice", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
@@ -90,7 +90,7 @@ PUBLIC = {
     "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
-    "event": "events",
+    "event": "events", "eventsum": "events", "shield": "ops",
     "alerts": "ops", "accountforecast": "ops", "accountaudit": "ops", "statistics": "ops", "issue": "ops",
     "ledger": "ops", "monthbill": "ops", "operation": "ops", "whatifrun": "ops",
     "tollbook": "face",

@@ -1,6 +1,6 @@
-/* Fuzzes export requests: a body. An accepted one has a window and is asked about an event; a refused
+/* Fuzzes requests of exports and searches: a body. An accepted one has a window and is asked about events; a refused
  * one says what is wrong. */
-#include "tollbook/event.h"
+#include "tollbook/eventsum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +35,39 @@ static void ask(tb_event_query *query)
     }
 }
 
+/* The same body as a search, over a block of three events. */
+static void search(const char *body, size_t len)
+{
+    static const char *const texts[] = {"", "10.0.0.1", "https://Example.com/a?b=\"*c"};
+    tb_event_search *found;
+    tb_error err = {0};
+    tb_buf block, out;
+    bool end;
+    const tb_code code = tb_event_search_new(body, len, NOW_MS, &found, &err);
+    if (code) {
+        MUST(code == TB_E_VALIDATION && err.message[0]);
+        return;
+    }
+    tb_buf_init(&block, 1 << 16, NULL);
+    tb_buf_init(&out, 1 << 20, NULL);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        tb_event event = {.zone = 1, .time_ms = tb_event_query_to(tb_event_search_query(found)) - 1};
+        for (int f = 1; f < TB_EVENT_FIELD_COUNT; f++)
+            event.field[f] = (tb_text){texts[i], strlen(texts[i])};
+        event.field[TB_EVENT_ID] = (tb_text){"ids" + i, 1};
+        tb_event_pack(&event, &block);
+    }
+    for (int pass = 0; pass < tb_event_search_passes(found); pass++) {
+        MUST(tb_event_search_begin(found, pass, &err) == TB_OK);
+        MUST(tb_event_search_add(found, block.data, block.len, &end, &err) == TB_OK);
+    }
+    tb_event_search_json(found, &out);
+    MUST(!out.failed && out.data[0] == '{' && out.data[out.len - 1] == '}');
+    tb_event_search_free(found);
+    tb_buf_release(&block);
+    tb_buf_release(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     tb_event_query *query;
@@ -51,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         MUST(code == TB_E_VALIDATION && err.message[0]);
     }
+    search(exact, size);
     free(exact);
     return 0;
 }

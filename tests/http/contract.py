@@ -121,10 +121,14 @@ class Contract:
     def follow(self, validator, ref, instance, _):
         yield from validator.descend(instance, self.schemas[ref])
 
-    @staticmethod
-    def pattern(path):
-        pieces = re.split(r"\{\w+\}", path)
-        return re.compile("[^/]+".join(map(re.escape, pieces)) + r"/?\Z", re.IGNORECASE)
+    def pattern(self, path):
+        """A parameter is any text; where a template has nothing else, it is of its pattern, so that not every path is."""
+        pieces, forms = re.split(r"\{\w+\}", path), {}
+        if not "".join(pieces).strip("/"):
+            forms = {one["name"]: one["schema"].get("pattern", "[^/]+").strip("^$")
+                     for one in map(self.resolved, self.document["paths"][path]["get"]["parameters"]) if one["in"] == "path"}
+        texts = [forms.get(name, "[^/]+") for name in re.findall(r"\{(\w+)\}", path)] + [""]
+        return re.compile("".join(re.escape(piece) + text for piece, text in zip(pieces, texts)) + r"/?\Z", re.IGNORECASE)
 
     def resolved(self, part):
         if "$ref" not in part:

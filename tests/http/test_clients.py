@@ -248,6 +248,7 @@ class Beside(unittest.TestCase):
         self.assertEqual((user["Name"], user["FirstName"], user["Email"], user["Roles"]),
                          ("acme", "acme", None, ["User"]))
         self.assertEqual(user["Id"], self.server.get("/pullzone/101").json()["UserId"])
+        self.assertEqual(user["AccountId"], user["Id"])
         self.assertIn(b'"Balance":0.0,', self.server.get("/user").body)
         self.assertIn(b'"Balance":12.5,', self.server.get("/user", "other").body)
         self.refused(self.server.get("/user", "SubuserStatistics"), 403, "authorization.forbidden")
@@ -263,10 +264,17 @@ class Beside(unittest.TestCase):
         self.refused(self.server.get("/country", None), 401, "authentication.failed")
 
     def test_what_there_is_none_of_is_an_empty_page(self):
-        for path in ("/storagezone", "/dnszone?page=1&perPage=1000", "/videolibrary/", "/compute/script", "/abusecase"):
+        for path in ("/storagezone?page=1", "/dnszone?page=1&perPage=1000", "/dnszone", "/videolibrary/?page=2&perPage=5",
+                     "/compute/script", "/abusecase"):
             self.assertEqual(self.server.get(path).body, b'{"Items":[],"CurrentPage":1,"TotalItems":0,'
                              b'"HasMoreItems":false}', path)
             self.refused(self.server.get(path, None), 401, "authentication.failed")
+
+    def test_lists_that_begin_with_page_0_are_bare_without_a_page(self):
+        for path in ("/storagezone", "/storagezone?page=0", "/videolibrary?page=&search=x"):
+            self.assertEqual(self.server.get(path).body, b"[]", path)
+        for query in ("page=-1", "page=x", "perPage=4"):
+            self.refused(self.server.get(f"/storagezone?{query}"), 400, "validation_error", query.split("=")[0])
 
     def test_registries_are_the_accounts_and_everybodys(self):
         page = self.server.get("/mc/registries").json()

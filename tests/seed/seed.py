@@ -32,7 +32,8 @@ def expanded(macros, call):
 
 @functools.cache
 def routes():
-    """Rows of server/api/routes.c: method, path with {id} for each parameter, access, errors."""
+    """Rows of server/api/routes.c: method, path with {id} for each parameter and {day} for a date, a target that has them,
+    access, errors."""
     text = (SOURCE / "server/api/routes.c").read_text()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     macros = {name: (arguments(names), re.sub(r"\\\n\s*", " ", body))
@@ -43,8 +44,9 @@ def routes():
     for call in re.findall(r"^    (\w+\(.*?\)),\s*?$", table, re.M | re.S):
         row = expanded(macros, call)
         named = dict(re.findall(r'\.(\w+) = ("[^"]*"|[^,}]+)', row))
-        rows.append({"method": named["method"].strip().replace("HTTP_", ""),
-                     "path": re.sub(r"\{\w+\}", "{id}", named["pattern"].strip().strip('"')),
+        path = re.sub(r"\{\w+\}", "{id}", named["pattern"].strip().strip('"')).replace("{#date}", "{day}")
+        rows.append({"method": named["method"].strip().replace("HTTP_", ""), "path": path,
+                     "target": path.replace("{id}", "101").replace("{day}", "11-03-2026"),
                      "access": named["access"].strip().replace("TB_ACCESS_", "").lower(),
                      "exact": "exact" in named,
                      "errors": named.get("errors", "CORE").strip().replace("ERRORS_", "").lower()})

@@ -15,6 +15,7 @@ static const route table[] = {
     {.method = HTTP_POST, .pattern = "/api/p", .name = "p"},
     {.method = HTTP_GET, .pattern = "/p", .name = "below"},
     {.method = HTTP_GET, .pattern = "/exact", .name = "exact", .exact = true},
+    {.method = HTTP_GET, .pattern = "/{id}/{#date}", .name = "day"},
 };
 #define N (sizeof table / sizeof *table)
 
@@ -101,6 +102,21 @@ START_TEST(a_rest_is_all_that_is_left)
     ck_assert_int_eq(memcmp(id.data, "a/b.js/", id.len), 0);
     ck_assert_ptr_null(find(HTTP_GET, "/r/", &id, &allow));
     ck_assert_ptr_null(find(HTTP_GET, "/r", &id, &allow));
+}
+END_TEST
+
+START_TEST(a_date_has_its_form)
+{
+    static const char *const no[] = {"/7/5", "/7/2026-11-04", "/7/11-04-26", "/7/11-04-20260", "/7/1104-2026-", "/7/aa-04-2026"};
+    tb_text id;
+    unsigned allow;
+    ck_assert_ptr_eq(find(HTTP_GET, "/7/11-04-2026", &id, &allow), &table[8]);
+    ck_assert_uint_eq(id.len, 10);
+    ck_assert_ptr_eq(find(HTTP_GET, "/7/99-99-9999/", &id, &allow), &table[8]); /* whether there is such a day is the handler's */
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
+        ck_assert_ptr_null(find(HTTP_GET, no[i], &id, &allow));
+        ck_assert_msg(allow == 0, "%s", no[i]);
+    }
 }
 END_TEST
 
@@ -258,6 +274,7 @@ int main(void)
     tcase_add_test(tc, nothing_else_is);
     tcase_add_test(tc, each_part_of_a_path_can_be_had);
     tcase_add_test(tc, a_rest_is_all_that_is_left);
+    tcase_add_test(tc, a_date_has_its_form);
     tcase_add_test(tc, another_method_is_told_what_is_allowed);
     tcase_add_test(tc, below_api_are_the_rows_of_get);
     tcase_add_test(tc, a_row_below_api_comes_before_the_prefix);

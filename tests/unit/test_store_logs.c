@@ -72,7 +72,8 @@ static uint64_t take_back(fixture *f, int64_t zone, int64_t first_ms, int64_t st
     return removed;
 }
 
-/* A batch of lines of the zones 1 .. n_zones, so many of each, second after second up to last_ms. */
+/* A batch of lines of the zones 1 .. n_zones, so many of each, second after second up to last_ms. Those with an odd
+ * number of bytes have it as the client's network, too. */
 static void mix(fixture *f, int n_zones, int of_each, int64_t last_ms, int number)
 {
     enum { MOST = 1000 };
@@ -91,12 +92,14 @@ static void mix(fixture *f, int n_zones, int of_each, int64_t last_ms, int numbe
     for (int i = 0; i < n; i++) {
         tb_logline line;
         tb_logkeys keys;
-        char text[96];
+        char text[96], asn[16];
         zones[i / of_each] = 1 + i / of_each;
         places[i] = (uint16_t)(i / of_each);
         snprintf(text, sizeof text, "HIT|200|%lld|%d|%lld|1.2.3.4|-|/x|DE|agent|-|-",
                  (long long)last_ms - i % of_each * 1000, number + i, (long long)zones[i / of_each]);
         tb_logline_read(&layout, text, strlen(text), &line);
+        snprintf(asn, sizeof asn, "%d", number + i);
+        if ((number + i) % 2) line.asn = (tb_text){asn, strlen(asn)};
         tb_logwords_keys(words, &line, &keys);
         tb_logwords_record(words, &line, &keys, record[i]);
         records[i] = record[i];
@@ -146,6 +149,11 @@ static size_t drain(tb_log_cursor *cursor, bool descending, uint64_t *ret_sum)
         ck_assert(descending ? row.line.time_ms <= before : row.line.time_ms >= before);
         before = row.line.time_ms;
         *ret_sum += row.line.bytes;
+        char asn[24];
+        snprintf(asn, sizeof asn, "%llu", (unsigned long long)row.line.bytes);
+        const size_t len = row.line.agent.len && row.line.bytes % 2 ? strlen(asn) : 0; /* a line of mix */
+        ck_assert_msg(row.line.asn.len == len && (!len || memcmp(row.line.asn.data, asn, len) == 0), "%.*s at %s", (int)row.line.asn.len,
+                      row.line.asn.data, asn);
         n++;
     }
 }
@@ -951,6 +959,60 @@ START_TEST(the_index_keeps_nothing_of_what_was_dropped)
 }
 END_TEST
 
+/* Lines of one zone whose clients have this network: 0 is none. */
+static void network_line(void *ctx, size_t i, tb_logline *ret)
+{
+    const char *asn = ctx;
+    *ret = (tb_logline){.time_ms = NOW_MS - 1000 + (int64_t)i, .bytes = i, .body_bytes = UINT64_MAX, .status = {"200", 3},
+                        .path = {"/x", 2}, .edge = {"DE", 2}, .asn = {asn, strlen(asn)}};
+    if (*asn) ret->ja4 = (tb_text){"t13d_a", 6};
+}
+
+enum { NETWORK_LINES = 7 };
+
+static void pack_network(const char *asn, tb_buf *out, tb_loginfo *info)
+{
+    int64_t times[NETWORK_LINES];
+    char text[16];
+    tb_error err = {0};
+    tb_logpack *pack = tb_logpack_new();
+    snprintf(text, sizeof text, "%s", asn);
+    for (int i = 0; i < NETWORK_LINES; i++)
+        times[i] = NOW_MS - 1000 + i;
+    tb_buf_init(out, TB_LOGBLOCK_MAX, NULL);
+    ok(tb_logpack_block(pack, &(tb_loglines){1, times, NETWORK_LINES, network_line, text}, out, info, &err));
+    tb_logpack_free(pack);
+}
+
+/* A build that did not know the client's network has kept lines without it; the same log now has it. */
+START_TEST(lines_that_were_kept_without_the_network_can_be_withdrawn)
+{
+    static const struct {
+        const char *kept, *taken_back;
+        uint64_t removed;
+    } cases[] = {{"", "64500", NETWORK_LINES}, {"64500", "64500", NETWORK_LINES}, {"64500", "64501", 0}, {"64500", "", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        tb_error err = {0};
+        tb_loginfo info;
+        tb_buf out;
+        uint64_t removed = 0;
+        fixture_init(&f);
+        pack_network(cases[i].kept, &out, &info);
+        ck_assert_int_eq(memcmp(out.data, *cases[i].kept ? "TBL2" : "TBL1", 4), 0);
+        ok(tb_store_begin(f.store, &err));
+        ok(tb_store_add_logs(f.store, &info, out.data, out.len, &err));
+        tb_buf_release(&out);
+        pack_network(cases[i].taken_back, &out, &info);
+        ok(tb_store_withdraw_logs(f.store, &info, out.data, out.len, &removed, &err));
+        ok(tb_store_commit(f.store, &err));
+        tb_buf_release(&out);
+        ck_assert_msg(removed == cases[i].removed, "case %zu: %llu lines", i, (unsigned long long)removed);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("store_logs");
@@ -988,6 +1050,7 @@ int main(void)
     tcase_add_loop_test(t, a_run_that_goes_while_it_is_folded_does_not_come_back, 0, 3);
     tcase_add_test(t, verify_finds_what_was_done_to_a_run);
     tcase_add_test(t, the_index_keeps_nothing_of_what_was_dropped);
+    tcase_add_test(t, lines_that_were_kept_without_the_network_can_be_withdrawn);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

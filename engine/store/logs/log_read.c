@@ -248,7 +248,10 @@ static tb_code read_run(cursor *c, open_block *o, const listed *one, tb_error *e
 
 #define TEXTS(X)                                                                                   \
     X(cache) X(status) X(ip) X(referer) X(origin) X(path) X(edge) X(agent) X(id) X(country)        \
-    X(range) X(authorization)
+    X(range) X(authorization) X(ja4) X(asn) X(organization)
+#define TB_X(text) +1
+_Static_assert(TEXTS(TB_X) == TB__LOG_COUNT - 3, "the texts of all columns but time, bytes and body bytes");
+#undef TB_X
 
 static size_t text_len(const tb_logline *l)
 {

@@ -40,6 +40,13 @@ tb_code tb_store_shield_check(tb_store *store, int64_t account, int64_t zone, tb
     return tb_fail(err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
 }
 
+static void tell_zone(sqlite3_stmt *s, tb_shield_zone_fn each, void *ctx)
+{
+    const char *name = (const char *)sqlite3_column_text(s, 2);
+    const tb_text text = {name, (size_t)sqlite3_column_bytes(s, 2)};
+    each(ctx, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), text);
+}
+
 tb_code tb_store_shield_zones(tb_store *store, const tb_shield_page *page, tb_shield_zone_fn each,
                               void *ctx, tb_error *err)
 {
@@ -48,13 +55,25 @@ tb_code tb_store_shield_zones(tb_store *store, const tb_shield_page *page, tb_sh
     bool row = true;
     tb_code code = tb__sql_ints(store, TB__SQL_SHIELD_ZONES_PAGE, values, 3, &s, err);
     if (code) return code;
-    while (!(code = tb__step(store, s, &row, err)) && row) {
-        const char *name = (const char *)sqlite3_column_text(s, 2);
-        const tb_text text = {name, (size_t)sqlite3_column_bytes(s, 2)};
-        each(ctx, sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), text);
-    }
+    while (!(code = tb__step(store, s, &row, err)) && row)
+        tell_zone(s, each, ctx);
     sqlite3_reset(s);
     return code;
+}
+
+tb_code tb_store_shield_zone(tb_store *store, int64_t account, int64_t id, int64_t pull_zone, tb_shield_zone_fn each,
+                             void *ctx, tb_error *err)
+{
+    const int64_t values[2] = {account, id ? id : pull_zone};
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, id ? TB__SQL_SHIELD_ZONE_LIVE : TB__SQL_SHIELD_ZONE_OF, values, 2, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    if (row) tell_zone(s, each, ctx);
+    sqlite3_reset(s);
+    if (!row) return tb_fail(err, TB_E_SHIELD_NOT_FOUND, "ShieldZone", NULL);
+    return TB_OK;
 }
 
 tb_code tb_store_count_shield_zones(tb_store *store, int64_t account, int64_t *ret_n, tb_error *err)

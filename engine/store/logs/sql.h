@@ -167,6 +167,10 @@
     X(SHIELD_ZONE, "SELECT 1 FROM shield_zone WHERE account=?1 AND id=?2")                         \
     X(SHIELD_ZONES_PAGE, "SELECT id,zone,name FROM shield_zone WHERE account=?1 AND deleted_us="   \
                          TB__FOR_EVER " ORDER BY id LIMIT ?2 OFFSET ?3")                           \
+    X(SHIELD_ZONE_LIVE, "SELECT id,zone,name FROM shield_zone WHERE account=?1 AND id=?2"          \
+                        " AND deleted_us=" TB__FOR_EVER)                                           \
+    X(SHIELD_ZONE_OF, "SELECT id,zone,name FROM shield_zone WHERE account=?1 AND zone=?2"          \
+                      " AND deleted_us=" TB__FOR_EVER " ORDER BY id LIMIT 1")                      \
     X(SHIELD_ZONES_COUNT, "SELECT count(*) FROM shield_zone WHERE account=?1 AND deleted_us="      \
                           TB__FOR_EVER)                                                            \
     X(EVENTS_AT, "SELECT id,seal,first,data,day FROM event_block WHERE zone=?1 AND first<=?2"      \

@@ -309,10 +309,13 @@ typedef struct form {
     size_t line;
 } form;
 
-#define FORMS 2 /* with the columns of EnableExtendedLogging, and without them */
+/* With the columns of EnableExtendedLogging and without them; with those of the client's network and without them, since an
+ * older tollbook did not keep these. */
+#define FORMS 4
 
 typedef struct dropping {
     form *forms;   /* of the lines to drop, ascending */
+    size_t n_forms;
     bool *dropped; /* of each line: it was found */
     size_t n, left; /* lines */
     uint64_t seed;  /* of their hashes */
@@ -331,7 +334,8 @@ static uint64_t line_hash(const tb_logline *line, uint64_t seed)
     const uint64_t numbers[3] = {(uint64_t)line->time_ms, line->bytes, line->body_bytes};
     const tb_text texts[] = {line->cache,  line->status, line->ip, line->referer,
                              line->origin, line->path,   line->edge, line->agent,
-                             line->id,     line->country, line->range, line->authorization};
+                             line->id,     line->country, line->range, line->authorization,
+                             line->ja4,    line->asn,    line->organization};
     uint64_t hash = XXH3_64bits_withSeed(numbers, sizeof numbers, seed);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const uint64_t len = texts[i].len;
@@ -347,32 +351,42 @@ static int by_hash(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The lines of the input's block, which is open, in both forms. */
+static void add_forms(dropping *d, size_t i, const tb_logline *line)
+{
+    tb_logline plain = *line;
+    plain.body_bytes = UINT64_MAX;
+    plain.range.len = plain.authorization.len = 0;
+    d->forms[d->n_forms++] = (form){line_hash(line, d->seed), i};
+    d->forms[d->n_forms++] = (form){line_hash(&plain, d->seed), i};
+}
+
+/* The lines of the input's block, which is open, in all their forms. */
 static tb_code list_forms(dropping *d, tb_error *err)
 {
+    d->n_forms = 0;
     for (size_t i = 0; i < d->n; i++) {
         const tb_code code = tb_logblock_row(d->block, i, &d->row, err);
         if (code) return code;
-        tb_logline plain = d->row.line;
-        plain.body_bytes = UINT64_MAX;
-        plain.range.len = plain.authorization.len = 0;
-        d->forms[FORMS * i] = (form){line_hash(&d->row.line, d->seed), i};
-        d->forms[FORMS * i + 1] = (form){line_hash(&plain, d->seed), i};
+        tb_logline *line = &d->row.line;
+        add_forms(d, i, line);
+        if (line->ja4.len + line->asn.len + line->organization.len == 0) continue;
+        line->ja4.len = line->asn.len = line->organization.len = 0;
+        add_forms(d, i, line);
     }
-    if (d->n > 0) qsort(d->forms, FORMS * d->n, sizeof *d->forms, by_hash);
+    if (d->n > 0) qsort(d->forms, d->n_forms, sizeof *d->forms, by_hash);
     return TB_OK;
 }
 
 /* Whether a kept line is one of those to drop that were not found yet. */
 static bool drops(dropping *d, uint64_t hash)
 {
-    size_t lo = 0, hi = FORMS * d->n;
+    size_t lo = 0, hi = d->n_forms;
     while (lo < hi) {
         size_t mid = (lo + hi) / 2;
         if (d->forms[mid].hash < hash) lo = mid + 1;
         else hi = mid;
     }
-    for (; lo < FORMS * d->n && d->forms[lo].hash == hash; lo++) {
+    for (; lo < d->n_forms && d->forms[lo].hash == hash; lo++) {
         bool *dropped = &d->dropped[d->forms[lo].line];
         if (*dropped) continue;
         *dropped = true;
