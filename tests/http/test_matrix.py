@@ -5,6 +5,7 @@ id.
 
 The routes are those of server/api/routes.c; a new one must be given its ids here.
 """
+import functools
 import json
 import os
 import re
@@ -223,6 +224,7 @@ class Matrix(Case):
                     self.assertNotIn(word, answer.body, (row["path"], role, how))
 
 
+@functools.cache
 def row_of(path):
     """The row of the route table that a path of IDS belongs to, or of one with a query."""
     path = path.split("?pullZone")[0]
@@ -230,6 +232,7 @@ def row_of(path):
                 if row["path"] == (path if "?" not in path else template(path)))
 
 
+@functools.cache
 def template(path):
     """The row of the route table that a path of IDS belongs to."""
     for row in seed.routes():
