@@ -65,6 +65,7 @@
 #include "tollbook/pullzone.h"
 #include "tollbook/requestlog.h"
 #include "tollbook/series.h"
+#include "tollbook/status.h"
 #include "tollbook/store.h"
 #include "tollbook/tariff.h"
 #include "tollbook/totals.h"

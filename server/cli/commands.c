@@ -406,6 +406,7 @@ cli_command cli_commands[] = {
                 "requests in progress and exit. See \"Signals\" in docs/operate/run.md.",
      OPTIONS(serve_options),
      .run = cli_serve},
+    {.name = "status", .group = CLI_RUN, .operation = "status", .once = true, .run = cli_status},
     {.name = "alert list", .group = CLI_RUN, .operation = "alert list"},
     {.name = "alert set", .group = CLI_RUN, .operation = "alert set"},
     {.name = "alert drop", .group = CLI_RUN, .operation = "alert drop"},

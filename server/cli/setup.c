@@ -23,7 +23,6 @@
 #include "http/process.h"
 #include "tollbook/operation.h"
 
-#define SERVICE_DB "/var/lib/tollbook/tollbook.db" /* as in tollbook.service */
 #define FIRST_KEY  ".first-key"
 #define DISK_LOW   ((uint64_t)1 << 30) /* as in docs/prometheus-rules.yml */
 
@@ -277,7 +276,7 @@ int cli_setup(const cli_call *given)
     setup s = {.call = &call};
     if (cli_given(given, "server")) return cli_operation(given);
     if (!cli_given(given, "db"))
-        call.values[call.n_values++] = (cli_value){.option = &db, .text = SERVICE_DB};
+        call.values[call.n_values++] = (cli_value){.option = &db, .text = CLI_SERVICE_DB};
     int status = cli_check_place(&call);
     if (status) return status;
     s.db = cli_text(&call, "db");
