@@ -169,9 +169,18 @@ static const cli_option backup_options[] = {
     {.name = "to",
      .value = "FILE",
      .kind = CLI_TEXT,
-     .required = true,
      .is_new = true,
      .help = "the copy, which must not exist yet"},
+    {.name = "dir",
+     .value = "DIR",
+     .kind = CLI_TEXT,
+     .help = "instead of --to: a folder for copies that are named by their time"},
+    {.name = "keep",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = 100000,
+     .help = "with --dir: keep the newest N copies, and delete older ones; default: all are kept"},
     CLI_USAGE_OPTIONS,
     PROGRESS,
 };
@@ -416,7 +425,9 @@ cli_command cli_commands[] = {
      .summary = "Copy a consistent, verified snapshot",
      .details = "Works beside a running server. The copy passes everything that `verify` checks, "
                 "or it is deleted:\n"
-                "exit status 1.",
+                "exit status 1.\n"
+                "--dir names the copy of tollbook.db, say, tollbook-20261104T013000Z.db. With --keep the\n"
+                "oldest copies of that database in the folder are deleted, after the new one is complete.",
      OPTIONS(backup_options),
      .run = cli_backup},
     {.name = "verify", .group = CLI_RUN, .operation = "verify", .run = cli_verify},
