@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "tollbook/operation.h"
 
 static int usage_error(const char *command, const tb_error *err)
@@ -18,13 +19,17 @@ static int end_help(void)
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : tb_code_exit(TB_E_IO);
 }
 
-/* "help", "help WORD" and "help WORD WORD". */
+/* "help", "help WORD" and "help WORD WORD"; "help config" is about the configuration file. */
 static int help(int argc, char **argv)
 {
     int words;
     tb_error err;
     if (argc == 0) {
         cli_help_all(stdout, cli_commands, cli_n_commands, "");
+        return end_help();
+    }
+    if (argc == 1 && strcmp(argv[0], "config") == 0) {
+        config_help(stdout, &(config_commands){cli_commands, cli_n_commands});
         return end_help();
     }
     const cli_command *command =
@@ -47,7 +52,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_call call;
     tb_error err;
-    if (cli_parse(command, argc, argv, &call, &err)) return usage_error(command->name, &err);
+    if (cli_parse(command, argc, argv, config_use, &call, &err)) return usage_error(command->name, &err);
     if (call.help) {
         cli_help(stdout, command);
         return end_help();

@@ -10,6 +10,7 @@ import time
 import unittest
 from pathlib import Path
 
+os.environ["TOLLBOOK_CONFIG"] = "none"  # not the configuration file of this machine
 SEED = 20261104  # as in tests/seed.h
 LONG = os.environ.get("TB_LONG") == "1"
 

@@ -1,11 +1,12 @@
 /* The subcommands, one row each. Help and the parser both use the rows. */
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "cli/serve.h"
 
 #define DB {CLI_DB, .required = true}
 #define BATCH                                                                                      \
     {                                                                                              \
-        .name = "batch", .value = "ID", .kind = CLI_TEXT,                                          \
+        .name = "batch", .value = "ID", .kind = CLI_TEXT, .per_call = true,                        \
         .help = "an id for exactly these bytes; with one input only"                               \
     }
 #define ON_ERROR(standard)                                                                         \
@@ -25,7 +26,7 @@
     }
 #define WITHDRAW                                                                                   \
     {                                                                                              \
-        .name = "withdraw", .kind = CLI_FLAG,                                                      \
+        .name = "withdraw", .kind = CLI_FLAG, .per_call = true,                                    \
         .help = "undo: take back what was taken in of these bytes"                                 \
     }
 #define ZONE(help_)                                                                  \
@@ -56,6 +57,7 @@ static const cli_option setup_options[] = {
     {.name = "unattended",
      .kind = CLI_FLAG,
      .here = true,
+     .per_call = true,
      .help = "leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
 };
 static const cli_option key_create_options[] = {SECRET_FILE};
@@ -65,15 +67,18 @@ static const cli_option token_options[] = {
     {.name = "token-key",
      .value = "FILE",
      .kind = CLI_TEXT,
+     .per_call = true,
      .required = true,
      .help = "the secret, or the private key in PEM form, to sign with"},
     {.name = "token-alg",
      .value = TOKEN_ALGORITHMS,
      .kind = CLI_CHOICE,
+     .per_call = true,
      .help = "the algorithm; default HS256"},
     {.name = "account",
      .value = "ID",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .required = true,
      .min = 1,
      .max = INT64_MAX,
@@ -82,11 +87,13 @@ static const cli_option token_options[] = {
     {.name = "role",
      .value = "ROLE",
      .kind = CLI_TEXT,
+     .per_call = true,
      .repeats = true,
      .help = "a role of the key; default User"},
     {.name = "hours",
      .value = "N",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = 8784,
      .help = "lifetime in hours; default 24"},
@@ -105,13 +112,14 @@ static const cli_option follow_options[] = {
      .min = 1,
      .max = 1 << 30,
      .help = "ship a log earlier once it has so many new bytes; default 1048576"},
-    {.name = "once", .kind = CLI_FLAG, .help = "ship the lines there are, and exit"},
+    {.name = "once", .kind = CLI_FLAG, .per_call = true, .help = "ship the lines there are, and exit"},
     {.name = "metrics",
      .value = "FILE",
      .kind = CLI_TEXT,
      .help = "write figures to this file, as Prometheus text"},
     {.name = "status",
      .kind = CLI_FLAG,
+     .per_call = true,
      .help = "print what a running follower wrote to --metrics FILE, and exit"},
 };
 
@@ -123,19 +131,23 @@ static const cli_option ingest_options[] = {
     THREADS,
     {.name = "final",
      .kind = CLI_FLAG,
+     .per_call = true,
      .help = "take an unterminated last line of a plain file too"},
     {.name = "every",
      .value = "TIME",
      .kind = CLI_TEXT,
+     .per_call = true,
      .help = "standard input has no end: store what has come so often, as 500ms, 5s or 1m; default 5s"},
     {.name = "bytes",
      .value = "N",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = 1 << 24,
      .help = "and earlier once so many bytes have come; default 1048576"},
     {.name = "confirm",
      .kind = CLI_FLAG,
+     .per_call = true,
      .help = "answer each line with OK once it is stored, as rsyslog's omprog expects"},
     WITHDRAW,
     PROGRESS,
@@ -151,6 +163,7 @@ static const cli_option console_options[] = {
     {.name = "account",
      .value = "ID",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = INT64_MAX,
      .list = "account list --db FILE",
@@ -161,7 +174,7 @@ static const cli_option console_options[] = {
      .min = 0,
      .max = 65535,
      .help = "where to listen on 127.0.0.1; default: a free port"},
-    {.name = "no-open", .kind = CLI_FLAG, .help = "print the address and open no browser"},
+    {.name = "no-open", .kind = CLI_FLAG, .per_call = true, .help = "print the address and open no browser"},
 };
 
 static const cli_option backup_options[] = {
@@ -169,15 +182,18 @@ static const cli_option backup_options[] = {
     {.name = "to",
      .value = "FILE",
      .kind = CLI_TEXT,
+     .per_call = true,
      .is_new = true,
      .help = "the copy, which must not exist yet"},
     {.name = "dir",
      .value = "DIR",
      .kind = CLI_TEXT,
+     .per_call = true,
      .help = "instead of --to: a folder for copies that are named by their time"},
     {.name = "keep",
      .value = "N",
      .kind = CLI_NUMBER,
+     .per_call = true,
      .min = 1,
      .max = 100000,
      .help = "with --dir: keep the newest N copies, and delete older ones; default: all are kept"},
@@ -194,6 +210,7 @@ static const cli_option usage_migrate_options[] = {
     {.name = "to",
      .value = "URL",
      .kind = CLI_TEXT,
+     .per_call = true,
      .required = true,
      .help = "the ClickHouse servers, each of them a shard: clickhouse://HOST:PORT,HOST:PORT/DATABASE"},
     CLI_USAGE_ACCESS,
@@ -205,6 +222,7 @@ static const cli_option query_options[] = {
     {.name = "format",
      .value = "table|json|csv|tsv",
      .kind = CLI_CHOICE,
+     .per_call = true,
      .help = "default: table on a terminal, tab-separated otherwise"},
     {.name = "timeout",
      .value = "SECONDS",
@@ -220,6 +238,16 @@ static const cli_option query_options[] = {
      .help = "the most memory that SQLite may take, in MiB; default 512"},
     CLI_USAGE_OPTIONS,
 };
+
+const cli_option cli_common[] = {
+    {.name = "config",
+     .value = "FILE|none",
+     .kind = CLI_TEXT,
+     .empty = true,
+     .per_call = true,
+     .help = "the configuration file; default: that of TOLLBOOK_CONFIG, else " CONFIG_PATH " where it exists"},
+};
+const size_t cli_n_common = sizeof cli_common / sizeof *cli_common;
 
 #define OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
 
@@ -430,7 +458,7 @@ cli_command cli_commands[] = {
                 "oldest copies of that database in the folder are deleted, after the new one is complete.",
      OPTIONS(backup_options),
      .run = cli_backup},
-    {.name = "verify", .group = CLI_RUN, .operation = "verify", .run = cli_verify},
+    {.name = "verify", .group = CLI_RUN, .operation = "verify", .db_first = true, .run = cli_verify},
     {.name = "anchor", .group = CLI_RUN, .operation = "anchor"},
     {.name = "audit", .group = CLI_RUN, .operation = "audit"},
     {.name = "size", .group = CLI_RUN, .operation = "size"},

@@ -47,7 +47,7 @@ static cli_option option_of(const tb_param *p)
                         .kind = p->kind == TB_PARAM_FLAG     ? CLI_FLAG
                                 : p->kind == TB_PARAM_CHOICE ? CLI_CHOICE
                                                              : CLI_TEXT,
-                        .required = p->required, .repeats = p->repeats, .secret = p->secret};
+                        .required = p->required, .repeats = p->repeats, .secret = p->secret, .per_call = true};
 }
 
 /* Operands as help shows them: "BOOK [BOOK]". */

@@ -123,21 +123,34 @@ const cli_command *cli_find(const cli_command *commands, size_t n, int argc, cha
 
 /* --- parsing --- */
 
+/* The i-th option of the command, those of every command last; NULL: there are no more. */
+static const cli_option *option_at(const cli_command *command, size_t i)
+{
+    if (i < command->n_options) return &command->options[i];
+    i -= command->n_options;
+    return i < cli_n_common ? &cli_common[i] : NULL;
+}
+
 static const cli_option *find_option(const cli_command *command, const char *name, size_t len)
 {
-    for (size_t i = 0; i < command->n_options; i++) {
-        const cli_option *option = &command->options[i];
+    const cli_option *option;
+    for (size_t i = 0; (option = option_at(command, i)); i++)
         if (strlen(option->name) == len && memcmp(option->name, name, len) == 0) return option;
-    }
     return NULL;
+}
+
+const cli_option *cli_option_of(const cli_command *command, const char *name)
+{
+    return find_option(command, name, strlen(name));
 }
 
 static tb_code unknown_option(const cli_command *command, const char *name, size_t len, tb_error *err)
 {
     char words[WORDS_MAX] = "", meant[TB_MEANT_MAX];
+    const cli_option *option;
     size_t used = 0;
-    for (size_t i = 0; i < command->n_options && used < sizeof words; i++)
-        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? "|" : "", command->options[i].name);
+    for (size_t i = 0; used < sizeof words && (option = option_at(command, i)); i++)
+        used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used ? "|" : "", option->name);
     tb_meant(words, "--", name, len, meant);
     return tb_fail(err, TB_E_USAGE, NULL, "There is no option \"--%.*s\".%s%s%s", len > 64 ? 64 : (int)len, name, meant,
                    *meant ? "" : " See: tollbook help ", *meant ? "" : command->name);
@@ -172,11 +185,10 @@ static bool among(const char *words, const char *text)
     return false;
 }
 
-static tb_code check_value(const cli_option *option, const char *text, int64_t *ret_number,
-                           tb_error *err)
+tb_code cli_check_value(const cli_option *option, const char *text, int64_t *ret_number, tb_error *err)
 {
     *ret_number = 0;
-    if (!*text)
+    if (!*text && !option->empty)
         return tb_fail(err, TB_E_USAGE, option->name, "--%s needs a value: --%s %s.", option->name,
                        option->name, option->value);
     tb_error why = {.code = TB_OK};
@@ -208,7 +220,7 @@ static tb_code hide(const cli_option *option, char *word, const char **text, tb_
     return TB_OK;
 }
 
-static tb_code add_value(cli_call *call, const cli_option *option, const char *text, tb_error *err)
+tb_code cli_add_value(cli_call *call, const cli_option *option, const char *text, tb_error *err)
 {
     int64_t number = 0;
     if (!option->repeats && cli_given(call, option->name))
@@ -218,7 +230,7 @@ static tb_code add_value(cli_call *call, const cli_option *option, const char *t
         return tb_fail(err, TB_E_USAGE, option->name, "More than %d options are given.",
                        CLI_VALUES_MAX);
     if (option->kind != CLI_FLAG) {
-        tb_code code = check_value(option, text, &number, err);
+        tb_code code = cli_check_value(option, text, &number, err);
         if (code) return code;
     }
     call->values[call->n_values++] = (cli_value){option, text, number};
@@ -236,12 +248,12 @@ static tb_code take_option(cli_call *call, int argc, char **argv, int *at, tb_er
     if (option->kind == CLI_FLAG) {
         if (word)
             return tb_fail(err, TB_E_USAGE, option->name, "--%s takes no value.", option->name);
-        return add_value(call, option, "", err);
+        return cli_add_value(call, option, "", err);
     }
     if (!word && *at + 1 < argc) word = argv[++*at];
     const char *text = word ? word : "";
     tb_code code = option->secret && word ? hide(option, word, &text, err) : TB_OK;
-    return code ? code : add_value(call, option, text, err);
+    return code ? code : cli_add_value(call, option, text, err);
 }
 
 /* --db and --server have variables and exclude each other: one that is given stands for both. */
@@ -253,7 +265,7 @@ static tb_code add_variables(cli_call *call, tb_error *err)
         if (call->values[i].option->variable) return TB_OK;
     for (size_t i = 0; !code && i < command->n_options; i++) {
         const char *name = command->options[i].variable, *text = name ? getenv(name) : NULL;
-        if (text && *text) code = add_value(call, &command->options[i], text, err);
+        if (text && *text) code = cli_add_value(call, &command->options[i], text, err);
     }
     return code;
 }
@@ -298,8 +310,7 @@ static tb_code check_call(const cli_call *call, tb_error *err)
     return TB_OK;
 }
 
-tb_code cli_parse(const cli_command *command, int argc, char **argv, cli_call *ret_call,
-                  tb_error *err)
+tb_code cli_parse(const cli_command *command, int argc, char **argv, cli_more *more, cli_call *ret_call, tb_error *err)
 {
     cli_call call = {.command = command, .operands = argv};
     bool options_end = false;
@@ -322,6 +333,7 @@ tb_code cli_parse(const cli_command *command, int argc, char **argv, cli_call *r
         }
     }
     tb_code code = add_variables(&call, err);
+    if (!code && more) code = more(&call, err);
     if (!code) code = check_call(&call, err);
     if (!code) *ret_call = call;
     return code;
@@ -363,16 +375,16 @@ bool cli_is(const cli_call *call, const char *name, const char *word)
 
 #define HELP_WIDTH 26 /* column where the sentences start */
 
-static void help_option(FILE *out, const cli_option *option)
+void cli_help_option(FILE *out, const char *dashes, const cli_option *option, const char *note)
 {
-    int used = fprintf(out, "  --%s", option->name);
+    int used = fprintf(out, "  %s%s", dashes, option->name);
     if (option->kind != CLI_FLAG) used += fprintf(out, " %s", option->value);
     if (used >= HELP_WIDTH) {
         fputc('\n', out);
         used = 0;
     }
-    fprintf(out, "%*s%s%s%s\n", HELP_WIDTH - used, "", option->help,
-            option->required ? " (required)" : "", option->repeats ? " (may repeat)" : "");
+    fprintf(out, "%*s%s%s%s%s\n", HELP_WIDTH - used, "", option->help,
+            option->required && *dashes ? " (required)" : "", option->repeats ? " (may repeat)" : "", note);
 }
 
 void cli_help(FILE *out, const cli_command *command)
@@ -388,10 +400,12 @@ void cli_help(FILE *out, const cli_command *command)
     fprintf(out, "%s%s\n\n%s.\n", *command->operands ? " " : "", command->operands,
             command->summary);
     if (*command->details) fprintf(out, "\n%s\n", command->details);
-    if (command->n_options == 0) return;
-    fputs("\noptions:\n", out);
+    if (command->n_options > 0) fputs("\noptions:\n", out);
     for (size_t i = 0; i < command->n_options; i++)
-        help_option(out, &command->options[i]);
+        cli_help_option(out, "--", &command->options[i], "");
+    fputs("\noptions of every command:\n", out);
+    for (size_t i = 0; i < cli_n_common; i++)
+        cli_help_option(out, "--", &cli_common[i], "");
 }
 
 static void help_group(FILE *out, const cli_command *commands, size_t n, const char *prefix, cli_goal group)
@@ -413,11 +427,12 @@ void cli_help_all(FILE *out, const cli_command *commands, size_t n, const char *
           out);
     for (int group = 0; group < CLI_GOALS_; group++)
         help_group(out, commands, n, prefix, (cli_goal)group);
-    fputs("\nmore: tollbook help SUBCOMMAND, tollbook --version\n"
+    fputs("\nmore: tollbook help SUBCOMMAND, tollbook help config, tollbook --version\n"
           "What prints data prints a table on a terminal and JSON elsewhere: --format table|json|csv. Documents, keys,\n"
           "tokens and digests are the same everywhere, and query prints rows with tabs.\n"
           "Exit status: 0 done, 1 the answer is no, 2 usage or bad input, 3 environment.\n"
           "Environment: TOLLBOOK_DB, or TOLLBOOK_SERVER with TOLLBOOK_KEY or TOLLBOOK_KEY_FILE, in the place of the options.\n"
-          "TOLLBOOK_NOW (RFC 3339) fixes the clock of every subcommand.\n",
+          "TOLLBOOK_NOW (RFC 3339) fixes the clock of every subcommand. Configuration file: /etc/tollbook/tollbook.conf, or that\n"
+          "of --config FILE or TOLLBOOK_CONFIG; \"none\" is none. Options count first, then the environment, then the file.\n",
           out);
 }

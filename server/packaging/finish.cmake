@@ -9,7 +9,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   configure_file(${CPACK_TB_PACKAGING}/debian/changelog.in
     ${usr}/share/doc/${PACKAGE}/changelog.Debian @ONLY)
   file(COPY ${CPACK_TB_PACKAGING}/debian/copyright DESTINATION ${usr}/share/doc/${PACKAGE})
-  file(GLOB_RECURSE compressed ${usr}/share/man/*.1 ${usr}/share/doc/${PACKAGE}/changelog.Debian)
+  file(GLOB_RECURSE compressed ${usr}/share/man/*.1 ${usr}/share/man/*.5 ${usr}/share/doc/${PACKAGE}/changelog.Debian)
   execute_process(COMMAND gzip -9nf ${compressed} COMMAND_ERROR_IS_FATAL ANY)
   file(GLOB_RECURSE archives ${usr}/*.a)
   if(archives)

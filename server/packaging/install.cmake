@@ -80,7 +80,7 @@ add_custom_command(OUTPUT ${TB_PACKAGED}/table.json
     ${TB_PACKAGED}/reference
   DEPENDS tb_table ${TB_PACKAGING}/reference.py VERBATIM)
 add_custom_target(tb_reference ALL DEPENDS ${TB_PACKAGED}/table.json)
-install(DIRECTORY ${TB_PACKAGED}/reference/man1 DESTINATION ${CMAKE_INSTALL_MANDIR}
+install(DIRECTORY ${TB_PACKAGED}/reference/man1 ${TB_PACKAGED}/reference/man5 DESTINATION ${CMAKE_INSTALL_MANDIR}
   COMPONENT server)
 install(FILES ${TB_PACKAGED}/reference/bash/tollbook
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT server)

@@ -3,7 +3,7 @@
     reference.py TABLE.json FOLDER
 
 TABLE.json is what the program of table.c prints. FOLDER gets man1/tollbook.1, a page for each
-subcommand (man1/tollbook-key-create.1), bash/tollbook, zsh/_tollbook and fish/tollbook.fish.
+subcommand (man1/tollbook-key-create.1), man5/tollbook.conf.5, bash/tollbook, zsh/_tollbook and fish/tollbook.fish.
 """
 import json
 import shutil
@@ -17,6 +17,7 @@ DB = ("TOLLBOOK_DB", "the database, where neither --db nor --server is given")
 SERVER = [("TOLLBOOK_SERVER", "the server's URL, where neither is given"),
           ("TOLLBOOK_KEY", "the API key, where --server is given without --key or --key-file"),
           ("TOLLBOOK_KEY_FILE", "a file whose one line is that key")]
+CONFIG = ("TOLLBOOK_CONFIG", "the configuration file, where --config is not given; none: no file is read")
 CERT = ("SSL_CERT_FILE", "certificates of authorities for other servers, where --ca is not given")
 OUTPUT = (".SH OUTPUT\nWhat prints data prints a table on a terminal, and JSON in a pipe or a file.\n.BR \\-\\-format\n"
           "table, json or csv chooses. In a pipe a table has tabs between its cells. Documents, keys, tokens and\n"
@@ -35,8 +36,9 @@ def page_name(command):
     return "tollbook-" + command["name"].replace(" ", "-")
 
 
-def heading(name, version):
-    return f'.TH "{name.upper()}" "1" "" "tollbook {version}" "User Commands"\n'
+def heading(name, version, section=1):
+    manual = {1: "User Commands", 5: "File Formats"}[section]
+    return f'.TH "{name.upper()}" "{section}" "" "tollbook {version}" "{manual}"\n'
 
 
 def paragraphs(text):
@@ -64,16 +66,17 @@ def option_synopsis(option):
     return text if option["required"] else f"[{text}]"
 
 
-def option_entry(option):
+def option_entry(option, dashes="\\-\\-", readers=()):
+    """readers: of the configuration file, the commands that take the option."""
     value = "" if option["kind"] == "flag" else f" \\fI{roff(option['value'])}\\fR"
-    notes = [word for word, held in (("required", option["required"]),
-                                     ("may repeat", option["repeats"])) if held]
-    note = f" ({', '.join(notes)})" if notes else ""
-    return (f".TP\n\\fB\\-\\-{roff(option['name'])}\\fR{value}\n"
-            f"{roff(option['help'][:1].upper() + option['help'][1:])}{note}.\n")
+    notes = [word for word, held in (("required", option["required"] and dashes), ("may repeat", option["repeats"]),
+                                     (", ".join(readers), readers)) if held]
+    note = f" ({'; '.join(notes)})" if notes else ""
+    return (f".TP\n\\fB{dashes}{roff(option['name'])}\\fR{value}\n"
+            f"{roff(option['help'][:1].upper() + option['help'][1:])}{roff(note)}.\n")
 
 
-def command_page(command, version):
+def command_page(command, common, version):
     name = page_name(command)
     out = heading(name, version)
     out += f".SH NAME\n{roff(name)} \\- {roff(command['summary'])}\n.SH SYNOPSIS\n.nh\n.ad l\n"
@@ -84,15 +87,42 @@ def command_page(command, version):
     out += f".hy\n.ad\n.SH DESCRIPTION\n{roff(command['summary'])}.\n"
     if command["details"]:
         out += ".PP\n" + paragraphs(command["details"])
-    if command["options"]:
-        out += ".SH OPTIONS\n" + "".join(option_entry(option) for option in command["options"])
+    out += ".SH OPTIONS\n" + "".join(option_entry(option) for option in command["options"])
+    out += ".SS Of every command\n" + "".join(option_entry(option) for option in common)
     names = [option["name"] for option in command["options"]]
-    out += ".SH ENVIRONMENT\n" + tagged([NOW] + [DB] * ("db" in names) + SERVER * ("server" in names) + [CERT] * ("ca" in names))
+    out += ".SH ENVIRONMENT\n" + tagged([NOW, CONFIG] + [DB] * ("db" in names) + SERVER * ("server" in names) + [CERT] * ("ca" in names))
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
-    return out + ".SH SEE ALSO\n.BR tollbook (1)\n"
+    return out + ".SH SEE ALSO\n.BR tollbook (1),\n.BR tollbook.conf (5)\n"
 
 
-def main_page(commands, version):
+def config_page(commands, common, path, version):
+    """What `tollbook help config` says (config_help of server/cli/config.c)."""
+    readers, rows = {}, {}
+    for command in commands:
+        for option in command["options"]:
+            if option["configured"]:
+                readers.setdefault(option["name"], []).append(command["name"])
+                rows.setdefault(option["name"], option)
+    rows.update((option["name"], option) for option in common if option["configured"])
+    out = heading("tollbook.conf", version, 5)
+    out += (".SH NAME\ntollbook.conf \\- options of tollbook\n.SH SYNOPSIS\n"
+            f".I {roff(path)}\n.SH DESCRIPTION\nOptions, one a line, under their names on the command line without the dashes:\n"
+            ".PP\n.nf\n# a comment\ndb /var/lib/tollbook/tollbook.db\nlisten 127.0.0.1:8080\nsearch\\-paged\n.fi\n.PP\n"
+            "A value is the rest of its line, without the blanks around it. Nothing is quoted or escaped:\n\\(lq#\\(rq begins a "
+            "comment at the start of a line alone. A flag stands alone. Options that may\nrepeat may do so here.\n.PP\n"
+            "Each command takes the options that it has. What the command line gives counts first, then the\nenvironment, then "
+            "the file. Where the file has both\n.B db\nand\n.BR server ,\ncommands that can run on a server take\n.BR server ,\n"
+            "and the others\n.BR db .\nAn option that no command has is an error. A file with a\n.B key\n"
+            "may be read by its owner alone;\n.B key\\-file\nnames a file that holds it.\n.PP\n"
+            ".B \\-\\-config\n.I FILE\nor the variable\n.B TOLLBOOK_CONFIG\nnames another file;\n.B none\nnames none.\n"
+            "A folder that the user may not enter counts as one without the file.\n.SH OPTIONS\n")
+    for name, option in rows.items():
+        known = readers.get(name, [])
+        out += option_entry(option, "", known if len(known) <= 4 else [])
+    return out + ".SH SEE ALSO\n.BR tollbook (1),\n.BR tollbook\\-serve (1)\n"
+
+
+def main_page(commands, path, version):
     out = heading("tollbook", version)
     out += (".SH NAME\ntollbook \\- statistics and billing for content delivery\n.SH SYNOPSIS\n"
             ".B tollbook\n.I SUBCOMMAND\n[options]\n.br\n.B tollbook help\n[\\fISUBCOMMAND\\fR]\n"
@@ -108,11 +138,12 @@ def main_page(commands, version):
         out += "".join(f".TP\n.BR {roff(page_name(command))} (1)\n{roff(command['summary'])}.\n" for command in rows)
         out += f".PP\n{roff(rows[0]['note'])}\n" if rows[0]["note"] else ""
     out += OUTPUT
-    out += ".SH ENVIRONMENT\n" + tagged([NOW, DB, *SERVER, CERT])
+    out += ".SH ENVIRONMENT\n" + tagged([NOW, CONFIG, DB, *SERVER, CERT])
     out += ".SH EXIT STATUS\n" + tagged(EXIT)
-    out += (".SH FILES\n.TP\n.I /var/lib/tollbook/tollbook.db\nThe database of the systemd unit.\n"
+    out += (f".SH FILES\n.TP\n.I {roff(path)}\nThe configuration file:\n.BR tollbook.conf (5).\n.TP\n"
+            ".I /var/lib/tollbook/tollbook.db\nThe database of the systemd unit.\n"
             ".TP\n.I /etc/default/tollbook\nTOLLBOOK_OPTIONS: further options of the unit's server.\n")
-    pages = [f".BR {roff(page_name(command))} (1)" for command in commands]
+    pages = [f".BR {roff(page_name(command))} (1)" for command in commands] + [".BR tollbook.conf (5)"]
     return out + ".SH SEE ALSO\n" + ",\n".join(pages) + "\n"
 
 
@@ -150,7 +181,7 @@ def bash(commands):
            "    command=${COMP_WORDS[at]-}\n"
            "    if ((COMP_CWORD == at)); then\n"
            f"        offered='{' '.join(firsts)}'\n"
-           "        ((at == 1)) && offered+=' help --help --version'\n"
+           "        ((at == 1)) && offered+=' help --help --version' || offered+=' config'\n"
            "        mapfile -t COMPREPLY < <(compgen -W \"$offered\" -- \"$current\")\n"
            "        return\n"
            "    fi\n"
@@ -201,10 +232,11 @@ def zsh(commands):
     seconds = words_of(commands, 1)
     firsts = [(first, summaries.get(first, f"{', '.join(seconds.get(first, []))}"))
               for first in words_of(commands, 0)]
-    out = ("#compdef tollbook\n_tollbook() {\n    local -a offered\n"
+    out = ("#compdef tollbook\n_tollbook() {\n    local -a offered\n    local last='help:Help on a subcommand'\n"
            "    if [[ $words[2] == help ]] && (( CURRENT > 2 )); then\n"
-           "        shift words\n        (( CURRENT-- ))\n    fi\n    if (( CURRENT == 2 )); then\n")
-    out += zsh_list("offered", firsts + [("help", "Help on a subcommand")], 8)
+           "        shift words\n        (( CURRENT-- ))\n        last='config:Help on the configuration file'\n"
+           "    fi\n    if (( CURRENT == 2 )); then\n")
+    out += zsh_list("offered", firsts, 8) + "        offered+=(\"$last\")\n"
     out += "        _describe subcommand offered\n        return\n    fi\n"
     out += "    if (( CURRENT == 3 )); then\n        case $words[2] in\n"
     for first, second in seconds.items():
@@ -243,7 +275,8 @@ def fish(commands):
            "function __tollbook_is\n    set -l words (commandline -opc)\n"
            "    test (count $words) -eq (math 1 + (count $argv)); and __tollbook_begins $argv\nend\n"
            "complete -c tollbook -f -n __tollbook_is -l version -d 'Show the version'\n"
-           "complete -c tollbook -f -n __tollbook_is -a help -d 'Help on a subcommand'\n")
+           "complete -c tollbook -f -n __tollbook_is -a help -d 'Help on a subcommand'\n"
+           "complete -c tollbook -f -n '__tollbook_is help' -a config -d 'Help on the configuration file'\n")
     for first in words_of(commands, 0):
         text = fish_quote(summaries.get(first, ", ".join(seconds.get(first, []))))
         for place in "", " help":
@@ -272,12 +305,15 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     table = json.loads(Path(sys.argv[1]).read_text())
-    folder, commands, version = Path(sys.argv[2]), table["commands"], table["version"]
+    folder, commands, common, version = Path(sys.argv[2]), table["commands"], table["common"], table["version"]
+    path = table["configuration"]
     shutil.rmtree(folder, ignore_errors=True)  # a subcommand that is gone has no page
-    files = {"man1/tollbook.1": main_page(commands, version), "bash/tollbook": bash(commands),
-             "zsh/_tollbook": zsh(commands), "fish/tollbook.fish": fish(commands)}
+    offered = [{**command, "options": command["options"] + common} for command in commands]
+    files = {"man1/tollbook.1": main_page(commands, path, version),
+             "man5/tollbook.conf.5": config_page(commands, common, path, version), "bash/tollbook": bash(offered),
+             "zsh/_tollbook": zsh(offered), "fish/tollbook.fish": fish(offered)}
     for command in commands:
-        files[f"man1/{page_name(command)}.1"] = command_page(command, version)
+        files[f"man1/{page_name(command)}.1"] = command_page(command, common, version)
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

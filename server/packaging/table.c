@@ -1,5 +1,6 @@
 /* The table of subcommands as JSON, for reference.py: a program of the build, installed nowhere. */
 #include "cli/cli.h"
+#include "cli/config.h"
 #include "tollbook/json.h"
 
 #include <string.h>
@@ -24,8 +25,18 @@ static void put_option(tb_buf *out, const cli_option *option)
     member(out, "help", option->help);
     tb_buf_str(out, ",");
     member(out, "kind", kinds[option->kind]);
-    tb_buf_fmt(out, ",\"required\":%s,\"repeats\":%s}", option->required ? "true" : "false",
-               option->repeats ? "true" : "false");
+    tb_buf_fmt(out, ",\"required\":%s,\"repeats\":%s,\"configured\":%s}", option->required ? "true" : "false",
+               option->repeats ? "true" : "false", config_takes(option) ? "true" : "false");
+}
+
+static void put_options(tb_buf *out, const cli_option *options, size_t n)
+{
+    tb_buf_str(out, "[");
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0) tb_buf_str(out, ",");
+        put_option(out, &options[i]);
+    }
+    tb_buf_str(out, "]");
 }
 
 static void put_command(tb_buf *out, const cli_command *command)
@@ -42,12 +53,9 @@ static void put_command(tb_buf *out, const cli_command *command)
     member(out, "summary", command->summary);
     tb_buf_str(out, ",");
     member(out, "details", command->details);
-    tb_buf_str(out, ",\"options\":[");
-    for (size_t i = 0; i < command->n_options; i++) {
-        if (i > 0) tb_buf_str(out, ",");
-        put_option(out, &command->options[i]);
-    }
-    tb_buf_str(out, "]}");
+    tb_buf_str(out, ",\"options\":");
+    put_options(out, command->options, command->n_options);
+    tb_buf_str(out, "}");
 }
 
 int main(void)
@@ -56,7 +64,9 @@ int main(void)
     tb_error err;
     cli_commands_fill();
     tb_buf_init(&out, 1 << 20, NULL);
-    tb_buf_fmt(&out, "{\"version\":\"%s\",\"commands\":[", TB_VERSION);
+    tb_buf_fmt(&out, "{\"version\":\"%s\",\"configuration\":\"" CONFIG_PATH "\",\"common\":", TB_VERSION);
+    put_options(&out, cli_common, cli_n_common);
+    tb_buf_str(&out, ",\"commands\":[");
     for (size_t i = 0; i < cli_n_commands; i++) {
         if (i > 0) tb_buf_str(&out, ",\n");
         put_command(&out, &cli_commands[i]);

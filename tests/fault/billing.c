@@ -197,7 +197,7 @@ static int call_command(int argc, char **argv)
     cli_call call;
     const cli_command *command = cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
     REQUIRE(command, "%s: %s", argv[0], err.message);
-    REQUIRE(!cli_parse(command, argc - words, argv + words, &call, &err), "%s: %s", argv[0],
+    REQUIRE(!cli_parse(command, argc - words, argv + words, NULL, &call, &err), "%s: %s", argv[0],
             err.message);
     return cli_run(&call);
 }

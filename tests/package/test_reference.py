@@ -59,9 +59,16 @@ class Pages(unittest.TestCase):
             for option in options:
                 self.assertIn(f".TP\n\\fB{option}\\fR", page, name)
 
+    def test_the_configuration_file_has_what_help_says(self):
+        page = (MADE / "man5" / "tollbook.conf.5").read_text().replace("\\-", "-")
+        said = help_of("config").split("\nWhat it may have", 1)[1]
+        options = re.findall(r"^  ([a-z][\w-]*)", said, re.M)
+        self.assertGreater(len(options), 40)
+        self.assertEqual(re.findall(r"^\.TP\n\\fB([\w-]+)\\fR", page, re.M), options)
+
     @needs("groff")
     def test_groff_has_nothing_to_say(self):
-        for path in sorted((MADE / "man1").iterdir()):
+        for path in sorted(MADE.glob("man?/*")):
             shown = run("groff", "-man", "-ww", "-Tutf8", "-z", path)
             self.assertEqual((shown.returncode, shown.stdout + shown.stderr), (0, ""), path.name)
 
@@ -78,6 +85,7 @@ class Completions(unittest.TestCase):
             self.assertLessEqual(set(options), offers(*words, "--"), name)
         self.assertLessEqual({"skip", "stop"}, offers("ingest", "--on-error", ""))
         self.assertIn("create", offers("help", "key", ""))
+        self.assertIn("config", offers("help", ""))
         self.assertNotIn("--role", offers("key", "list", "--"))
 
     def test_bash(self):

@@ -84,7 +84,7 @@ static tb_code parse(const char *line)
 {
     err = (tb_error){0};
     int n = split(line);
-    return cli_parse(&commands[0], n, words, &call, &err);
+    return cli_parse(&commands[0], n, words, NULL, &call, &err);
 }
 
 static void refused(const char *line, const char *because)
@@ -211,14 +211,14 @@ START_TEST(a_variable_counts_where_no_place_is_given)
 {
     setenv("TB_TEST_DB", "from.db", 1);
     setenv("TB_TEST_SERVER", "http://h", 1);
-    ck_assert_int_eq(cli_parse(&placed, split("a"), words, &call, &err), TB_OK);
+    ck_assert_int_eq(cli_parse(&placed, split("a"), words, NULL, &call, &err), TB_OK);
     ck_assert_str_eq(cli_text(&call, "db"), "from.db");
     ck_assert_str_eq(cli_text(&call, "server"), "http://h");
-    ck_assert_int_eq(cli_parse(&placed, split("a --server http://other"), words, &call, &err), TB_OK);
+    ck_assert_int_eq(cli_parse(&placed, split("a --server http://other"), words, NULL, &call, &err), TB_OK);
     ck_assert(!cli_given(&call, "db"));
     ck_assert_str_eq(cli_text(&call, "server"), "http://other");
     setenv("TB_TEST_DB", "", 1);
-    ck_assert_int_eq(cli_parse(&placed, split("a"), words, &call, &err), TB_OK);
+    ck_assert_int_eq(cli_parse(&placed, split("a"), words, NULL, &call, &err), TB_OK);
     ck_assert(!cli_given(&call, "db"));
     unsetenv("TB_TEST_DB");
     unsetenv("TB_TEST_SERVER");
