@@ -58,7 +58,7 @@ static const cli_option setup_options[] = {
      .kind = CLI_FLAG,
      .here = true,
      .per_call = true,
-     .help = "leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
+     .help = "do nothing if the database is there; leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
 };
 static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
@@ -270,7 +270,7 @@ cli_command cli_commands[] = {
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
-    {.name = "setup", .group = CLI_SET_UP, .operation = "setup", OPTIONS(setup_options), .run = cli_setup},
+    {.name = "setup", .group = CLI_SET_UP, .operation = "setup", .db_first = true, OPTIONS(setup_options), .run = cli_setup},
     {.name = "apply", .group = CLI_SET_UP, .operation = "apply"},
     {.name = "catalog show", .group = CLI_SET_UP, .operation = "catalog show"},
     {.name = "catalog change", .group = CLI_SET_UP, .operation = "catalog change"},

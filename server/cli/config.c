@@ -364,8 +364,8 @@ void config_help(FILE *out, const config_commands *known)
           "  search-paged\n\n"
           "A value is the rest of its line, without quotes. A flag stands alone. Options that may repeat may do so here.\n"
           "Each command takes the options that it has. What the command line gives counts first, then the environment, then\n"
-          "the file. Where the file has both db and server, commands that can run on a server take server; verify and all\n"
-          "others take db. A file with a key may be read by its owner alone; key-file names a file that holds it.\n"
+          "the file. Where the file has both db and server, commands that can run on a server take server; setup, verify\n"
+          "and all others take db. A file with a key may be read by its owner alone; key-file names a file that holds it.\n"
           "--config FILE, or the variable " CONFIG_VARIABLE ", names another file; \"none\" names none.\n\n"
           "What it may have, with the commands that take it where these are few:\n", out);
     each_option(known, help_row, &h);

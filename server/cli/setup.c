@@ -257,7 +257,9 @@ static int prepare(setup *s)
 static int run(setup *s)
 {
     const bool unattended = cli_given(s->call, "unattended");
+    struct stat st;
     tb_error err;
+    if (unattended && stat(s->db, &st) == 0 && st.st_size > 0) return 0; /* the server upgrades an older one */
     if (tb_args_end(&s->args, false, &err)) return cli_fail(s->call, NULL, &err);
     int status = prepare(s);
     if (status == 0 && !unattended) check_disk(s);

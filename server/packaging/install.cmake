@@ -68,7 +68,8 @@ install(CODE "
     list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/\${name}.service\")
   endforeach()
   tb_install_file(logrotate \"\${root}/etc/logrotate.d/tollbook\")
-  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${root}/etc/logrotate.d/tollbook\")
+  tb_install_file(tollbook.conf \"\${root}/etc/tollbook/tollbook.conf\")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${root}/etc/logrotate.d/tollbook\" \"\${root}/etc/tollbook/tollbook.conf\")
 " COMPONENT server)
 
 # Man pages and completions, out of the table of subcommands.

@@ -142,7 +142,7 @@ class Installed(unittest.TestCase):
 
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
-        wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook"]
+        wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf"]
         for file in wanted + [f"lib/systemd/system/{unit}" for unit in UNITS]:
             self.assertIn(file, found)
         for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":
@@ -157,7 +157,7 @@ class Installed(unittest.TestCase):
 
     def test_the_unit_starts_what_is_installed(self):
         unit = (self.prefix / "lib/systemd/system/tollbook.service").read_text()
-        self.assertIn("\nExecStart=/opt/t/bin/tollbook serve --db ", unit)
+        self.assertIn("\nExecStart=/opt/t/bin/tollbook serve $TOLLBOOK_OPTIONS\n", unit)
         self.assertIn("\nExecReload=kill -HUP $MAINPID\n", unit)
         self.assertIn("\nSystemCallFilter=@system-service\n", unit)
         unit = (self.prefix / "lib/systemd/system/tollbook-follow.service").read_text()
@@ -191,6 +191,16 @@ class Installed(unittest.TestCase):
             self.assertEqual(server - hardening(name) - {"ReadWritePaths=/var/lib/tollbook"}, differs, name)
             self.assertIn("\nUser=tollbook\n", self.unit(name))
 
+    def configuration(self, *edits):
+        """The installed file, with its folders under the scratch folder; returns its path."""
+        text = (self.prefix / "etc/tollbook/tollbook.conf").read_text()
+        for edit in (("/var/", f"{self.scratch}/var/"), *edits):
+            self.assertIn(edit[0], text)
+            text = text.replace(*edit)
+        path = self.scratch / "tollbook.conf"
+        path.write_text(text)
+        return path
+
     def command(self, name, **variables):
         """The ExecStart of a unit, with its folders under the scratch folder."""
         text = self.unit(name)
@@ -209,20 +219,51 @@ class Installed(unittest.TestCase):
         shutil.move(self.make_database("nightly.db"), db)
         shutil.move(self.scratch / "nightly.db.lock", f"{db}.lock")
 
+        # Also where commands go to a server: a check of everything takes longer than an answer may.
+        away = "db {0}\nserver http://127.0.0.1:1\nkey-file {1}\n".format(db, self.scratch / "none")
+        environment = {**self.environment, "TOLLBOOK_CONFIG": str(self.configuration((f"db {db}\n", away)))}
+
         def healthy():
-            return subprocess.run([tool, "status", "--db", db, "--min-free-mb", "0"], env=self.environment, check=False,
+            return subprocess.run([tool, "status", "--db", db, "--min-free-mb", "0"], env=environment, check=False,
                                   capture_output=True).returncode == 0
         self.assertFalse(healthy())
         for second in range(16):
-            run(*self.command("tollbook-backup.service"), env={**self.environment, "TOLLBOOK_NOW": f"2025-04-02T00:00:{second:02}Z"})
+            run(*self.command("tollbook-backup.service"), env={**environment, "TOLLBOOK_NOW": f"2025-04-02T00:00:{second:02}Z"})
         self.assertFalse(healthy())
-        run(*self.command("tollbook-verify.service"), env=self.environment)
+        run(*self.command("tollbook-verify.service"), env=environment)
         self.assertTrue(healthy())
         copies = sorted(path.name for path in (state / "tollbook-backup").iterdir())
         self.assertEqual(copies, [f"tollbook-20250402T0000{second:02}Z.db" for second in range(2, 16)])
         run(*self.command("tollbook-backup.service", TOLLBOOK_BACKUP_OPTIONS="--keep 1"),
-            env={**self.environment, "TOLLBOOK_NOW": "2025-04-02T00:01:00Z"})
+            env={**environment, "TOLLBOOK_NOW": "2025-04-02T00:01:00Z"})
         self.assertEqual([path.name for path in (state / "tollbook-backup").iterdir()], ["tollbook-20250402T000100Z.db"])
+
+    def test_the_server_takes_the_installed_configuration(self):
+        """Also with each line that is commented out."""
+        (self.scratch / "var/lib/first").mkdir(parents=True)
+        path = self.configuration(("/tollbook/tollbook.db", "/first/t.db"), (":8080", ":0"))
+        environment = {**self.environment, "TOLLBOOK_CONFIG": str(path)}
+        run(*self.start_before(), env=environment)
+        run(*self.start_before(), env=environment)
+        self.assertEqual(sorted(file.name for file in (self.scratch / "var/lib/first").iterdir()), ["t.db", "t.db.first-key", "t.db.lock"])
+        port = self.scratch / "var/lib/first/port"
+        server = subprocess.Popen(self.command("tollbook.service", TOLLBOOK_OPTIONS=f"--port-file {port}"), env=environment,
+                                  stderr=subprocess.PIPE)
+        self.addCleanup(server.communicate)
+        self.addCleanup(server.terminate)
+        until(lambda: port.exists() or server.poll() is not None)
+        tool = self.prefix / "bin" / "tollbook"
+        run(tool, "status", "--server", f"http://127.0.0.1:{port.read_text().strip()}", env=environment)
+        said = subprocess.run([tool, "status", "--min-free-mb", "0"], env=environment, check=False, capture_output=True, text=True)
+        self.assertEqual((said.returncode, said.stderr), (1, ""))
+        self.assertIn("serve 127.0.0.1:", said.stdout)
+        path.write_text(re.sub(r"^#(?! |$)", "", path.read_text(), flags=re.M))
+        self.assertIn("\ncache-mb 256\n", path.read_text())
+        run(tool, "query", "SELECT 1", env=environment)
+
+    def start_before(self):
+        line = re.search(r"^ExecStartPre=(.*)$", self.unit("tollbook.service"), re.M).group(1)
+        return line.replace("/opt/t/", f"{self.prefix}/").split()
 
     def test_logrotate_takes_the_file_and_the_server_loses_no_line(self):
         if not shutil.which("logrotate"):

@@ -242,6 +242,8 @@ class Setup(Case):
         self.assertEqual(file.stat().st_mode & 0o777, 0o600)
         key = file.read_text()
         self.assertEqual(self.setup("new.db", "--unattended").err, "")
+        self.write("other.db", "one that the server upgrades, or says what is wrong with it")
+        self.assertEqual(self.setup("other.db", "--unattended").err, "")
         with open("/dev/full", "wb") as full:
             done = subprocess.run([TOOL, "setup", "--db", "new.db"], stdout=full, stderr=subprocess.PIPE,
                                   env=self.environment(), cwd=self.folder)
