@@ -285,6 +285,9 @@ static void put_connections(const server *s, tb_buf *out)
     tb_buf_fmt(out,
                "tollbook_connections_refused_total{reason=\"full\"} %" PRIu64 "\n"
                "tollbook_connections_refused_total{reason=\"per_ip\"} %" PRIu64 "\n"
+               "# HELP tollbook_tls_failures_total TLS handshakes that failed.\n"
+               "# TYPE tollbook_tls_failures_total counter\n"
+               "tollbook_tls_failures_total %" PRIu64 "\n"
                "# HELP tollbook_malformed_requests_total Malformed requests that were refused.\n"
                "# TYPE tollbook_malformed_requests_total counter\n"
                "tollbook_malformed_requests_total %" PRIu64 "\n"
@@ -298,6 +301,7 @@ static void put_connections(const server *s, tb_buf *out)
                "tollbook_lobby_connections %u\n",
                atomic_load_explicit(&n->refused_full, memory_order_relaxed),
                atomic_load_explicit(&n->refused_per_ip, memory_order_relaxed),
+               atomic_load_explicit(&n->bad_handshakes, memory_order_relaxed),
                atomic_load_explicit(&n->malformed, memory_order_relaxed),
                atomic_load_explicit(&n->evicted, memory_order_relaxed), front_pending(s->front));
     tb_buf_str(out, "# HELP tollbook_deadline_closes_total Connections closed for being late.\n"

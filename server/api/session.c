@@ -111,14 +111,14 @@ void api_session(request *r)
 
 /* --- the cookie --- */
 
-/* If a proxy ends TLS, its header or the page's origin shows it. */
+/* If a proxy ends TLS in place of this server, its header or the page's origin shows it. */
 static bool is_secure(const request *r)
 {
     static const char https[] = "https";
     const tb_text proto = request_header(r, HEADER_FORWARDED_PROTO);
     const tb_text origin = request_header(r, HEADER_ORIGIN);
     const size_t n = sizeof https - 1;
-    return (proto.len == n && memcmp(proto.data, https, n) == 0) ||
+    return r->conn->tls || (proto.len == n && memcmp(proto.data, https, n) == 0) ||
            (origin.len > n && memcmp(origin.data, https, n) == 0);
 }
 

@@ -105,14 +105,15 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us)
         cli_say(call, "The time of this run is not noted for GET /metrics: %s", err.message);
 }
 
-/* Where the lock's holder listens, as it wrote it ("serve 127.0.0.1:8080"), for a URL. */
-static void server_address(const tb_error *err, char *out, size_t size)
+/* The URL of the lock's holder, which wrote where it listens: "serve 127.0.0.1:8080" or "serve https://127.0.0.1:8443". */
+static void server_url(const tb_error *err, char *out, size_t size)
 {
     static const char mark[] = " by serve ";
     const char *at = strstr(err->message, mark);
     size_t len = at ? strcspn(at + sizeof mark - 1, " ,(") : 0;
-    if (at && len > 0 && len < size) snprintf(out, size, "%.*s", (int)len, at + sizeof mark - 1);
-    else snprintf(out, size, "HOST:PORT");
+    const tb_text where = len ? (tb_text){at + sizeof mark - 1, len} : (tb_text){"HOST:PORT", 9};
+    const char *scheme = strncmp(where.data, "https://", 8) == 0 ? "" : "http://";
+    snprintf(out, size, "%s%.*s", scheme, (int)where.len, where.data);
 }
 
 /* The same command line with --server and --key in the place of --db. */
@@ -121,8 +122,8 @@ static void show_remote_form(const cli_call *call, const tb_error *err)
     char address[128];
     tb_buf line;
     tb_buf_init(&line, 64 << 10, NULL);
-    server_address(err, address, sizeof address);
-    tb_buf_fmt(&line, "tollbook %s --server http://%s", call->command->name, address);
+    server_url(err, address, sizeof address);
+    tb_buf_fmt(&line, "tollbook %s --server %s", call->command->name, address);
     hint_key(&line);
     hint_values(call, call->command, &line);
     for (int i = 0; i < call->n_operands; i++)

@@ -22,6 +22,7 @@
 #include "cli/hint.h"
 #include "cli/signals.h"
 #include "cli/systemd.h"
+#include "cli/tls.h"
 #include "feed/feed.h"
 #include "http/new_file.h"
 #include "http/process.h"
@@ -272,7 +273,7 @@ static void say_where(const cli_call *call, const server *s)
     for (size_t i = 0; i < l->n; i++) {
         listen_text(l, i, text);
         bool logs = i >= s->options.n_listen;
-        cli_say(call, "listening on http://%s%s", text, logs ? " for request logs" : "");
+        cli_say(call, "listening on %s://%s%s", s->options.tls ? "https" : "http", text, logs ? " for request logs" : "");
     }
 }
 
@@ -301,6 +302,7 @@ typedef struct kept {
     token_key *token; /* NULL: none */
     cli_secret secret;
     cli_alert_secret alert;
+    tls_pair *tls; /* NULL: plain HTTP */
 } kept;
 
 static int read_kept(const cli_call *call, kept *k)
@@ -309,7 +311,9 @@ static int read_kept(const cli_call *call, kept *k)
     tb_error err;
     int status = cli_load_alert_secret(call, &k->alert, &err) ? cli_fail(call, NULL, &err) : 0;
     if (!status) status = cli_read_secret(call, &k->secret);
-    return status ? status : cli_read_token_key(call, TOKEN_CHECKS, &k->token);
+    if (!status) status = cli_read_token_key(call, TOKEN_CHECKS, &k->token);
+    if (!status && cli_load_tls(call, &k->tls, &err)) status = cli_fail(call, NULL, &err);
+    return status;
 }
 
 static tb_code open_with(const server_options *options, bool console, kept *k, server **ret_server,
@@ -322,6 +326,11 @@ static tb_code open_with(const server_options *options, bool console, kept *k, s
     if (!code && k->alert.there)
         code = server_use_alert_secret(s, &k->alert.secrets, sizeof k->alert.secrets, err);
     sodium_memzero(&k->alert, sizeof k->alert);
+    if (!code && k->tls) {
+        code = server_use_tls(s, k->tls, err);
+        k->tls = NULL;
+    }
+    tls_pair_release(k->tls);
     if (!code && k->token) {
         code = server_use_token_key(s, k->token, err);
         k->token = NULL;
@@ -379,5 +388,6 @@ int cli_serve(const cli_call *call)
     int status = read_options(call, &options);
     if (status == 0) status = read_kept(call, &k);
     if (status) return status;
+    options.tls = k.tls != NULL;
     return serve_kept(call, &options, &k, say_ready);
 }

@@ -35,6 +35,15 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .value = "ADDR:PORT",                                                                     \
          .kind = CLI_TEXT,                                                                         \
          .help = "a second address for the request logging API only"},                             \
+        {.name = "tls-cert",                                                                       \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "speak HTTPS, with this certificate and those of its chain, in PEM form; read again at SIGHUP; default: "  \
+                 "plain HTTP"},                                                                    \
+        {.name = "tls-key",                                                                        \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "the private key of --tls-cert, in PEM form without a passphrase"},               \
         {.name = "token-key",                                                                      \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \

@@ -10,11 +10,21 @@
 #include <sys/stat.h>
 
 #include "cli/secret.h"
+#include "cli/tls.h"
 #include "http/status.h"
 
 #define STATUS_MAX 4096
 
 /* --- SIGHUP --- */
+
+/* A pipe was read at the start, and opening it again would block until a program writes to it. */
+static tb_code check_file(const char *path, bool is_log, tb_error *err)
+{
+    struct stat is;
+    if (is_log || stat(path, &is) != 0 || S_ISREG(is.st_mode)) return TB_OK;
+    return tb_fail(err, TB_E_IO, NULL, "%s: not a regular file, so it is read at the start only.",
+                   path);
+}
 
 static tb_code reopen_log(const cli_call *call, server *s, tb_error *err)
 {
@@ -47,6 +57,15 @@ static tb_code reload_alert_secret(const cli_call *call, server *s, tb_error *er
     return code;
 }
 
+/* The row of --tls-cert stands for both files. */
+static tb_code reload_tls(const cli_call *call, server *s, tb_error *err)
+{
+    tls_pair *pair;
+    tb_code code = check_file(cli_text(call, "tls-key"), false, err);
+    if (!code) code = cli_load_tls(call, &pair, err);
+    return code ? code : server_use_tls(s, pair, err);
+}
+
 static tb_code reload_usage_login(const cli_call *call, server *s, tb_error *err)
 {
     (void)s;
@@ -63,6 +82,7 @@ static const struct {
     {"secret-file", "the secret file", false, reload_secret},
     {"alert-secret-file", "the alert secret file", false, reload_alert_secret},
     {"usage-credentials", "the login of the usage servers", false, reload_usage_login},
+    {"tls-cert", "the TLS certificate and key", false, reload_tls},
 };
 #define FILES (sizeof files / sizeof *files)
 
@@ -72,15 +92,6 @@ static const char *path_of(const cli_call *call, size_t i)
     const char *path = cli_text(call, files[i].option);
     if (!path || !files[i].is_log) return path;
     return strcmp(path, "-") == 0 || strcmp(path, "off") == 0 ? NULL : path;
-}
-
-/* A pipe was read at the start, and opening it again would block until a program writes to it. */
-static tb_code check_file(const char *path, bool is_log, tb_error *err)
-{
-    struct stat is;
-    if (is_log || stat(path, &is) != 0 || S_ISREG(is.st_mode)) return TB_OK;
-    return tb_fail(err, TB_E_IO, NULL, "%s: not a regular file, so it is read at the start only.",
-                   path);
 }
 
 static void reload(const cli_call *call, server *s)

@@ -56,8 +56,10 @@ void server_defaults(server_options *o)
 
 static tb_code open_writing(server *s, tb_error *err)
 {
-    char owner[96] = "serve ";
-    listen_text(front_listener(s->front), 0, owner + strlen(owner));
+    char owner[96];
+    char where[LISTEN_TEXT_MAX];
+    listen_text(front_listener(s->front), 0, where);
+    snprintf(owner, sizeof owner, "serve %s%s", s->options.tls ? "https://" : "", where);
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
         .usage = usage_servers_client(s->options.usage)};
@@ -142,6 +144,11 @@ tb_code server_use_alert_secret(server *s, const void *secret, size_t size, tb_e
     *own = size;
     memcpy(own + 1, secret, size);
     return published_set(s->alert_secret, own + 1, err);
+}
+
+tb_code server_use_tls(server *s, struct tls_pair *pair, tb_error *err)
+{
+    return front_use_tls(s->front, pair, err);
 }
 
 const token_key *worker_token_key(worker *w)
@@ -240,6 +247,7 @@ static tb_code open_front(server *s, tb_error *err)
     const front_options options = {.listen = o->listen,
                                    .n_listen = o->n_listen,
                                    .logging_listen = o->logging_listen,
+                                   .tls = o->tls,
                                    .limits = o->limits,
                                    .pending_most = o->pending_most,
                                    .workers = o->threads,

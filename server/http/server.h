@@ -50,6 +50,7 @@ typedef struct server_options {
     const char *listen[LISTEN_MAX];
     size_t n_listen;
     const char *logging_listen; /* an address only for the request logging API, or NULL */
+    bool tls;                   /* all addresses speak TLS; see server_use_tls */
     unsigned threads;
     size_t cache_bytes;
     uint32_t rate_limit;                /* requests a second and account; 0: off */
@@ -180,6 +181,8 @@ TB_MUST_USE tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SEC
                                       tb_error *err);
 /* Replaces the key that signs messages: size bytes, copied. */
 TB_MUST_USE tb_code server_use_alert_secret(server *s, const void *secret, size_t size, tb_error *err);
+/* Replaces the certificate and the key of TLS, which it takes over; before server_start for the first. */
+TB_MUST_USE tb_code server_use_tls(server *s, struct tls_pair *pair, tb_error *err);
 /* The current ones, on the worker's own thread; NULL if there is none. */
 const token_key *worker_token_key(worker *w);
 const uint8_t *worker_secret(worker *w);

@@ -100,6 +100,7 @@ PUBLIC = {
 ONLY = {
     "sqlite3.h": ["engine/store/", "tests/"],
     "microhttpd.h": ["server/http/", "server/cli/serve.c"],
+    "gnutls/": ["server/http/front/tls.c"],
     "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/", "server/usage/"],
     "jwt.h": ["server/http/token.c"],
     "openssl/": ["server/http/token_key.c"],

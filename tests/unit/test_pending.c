@@ -31,7 +31,7 @@ static void leave(void *ctx, const pending_socket *s, pending_end why)
 {
     outcome *h = ctx;
     if (why == PENDING_FULL) h->full++;
-    else h->late++;
+    if (why == PENDING_LATE) h->late++;
     close(s->fd);
 }
 

@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "http/front/receive.h"
+#include "http/front/tls.h"
 #include "http/jobs/background.h"
 #include "http/server.h"
 
@@ -85,16 +87,22 @@ static bool note_received(request *r, size_t n)
     return body_count(r, n, !r->over);
 }
 
+/* Polling the socket does not show these bytes, so they are received before it is polled. */
+static size_t decrypted(const conn *k)
+{
+    return k->tls ? tls_decrypted(k->tls) : 0;
+}
+
 /* Reads what has come, or as much as a turn allows. Returns whether the body is over. */
 static bool receive_turn(body_receiver *b, request *r)
 {
     conn *k = r->conn;
-    for (size_t turn = 0; turn < TURN;) {
+    for (size_t turn = 0, most = PIECE; turn < TURN || (most = decrypted(k)) > 0;) {
         const uint64_t left = k->framing.left;
-        size_t room = left < PIECE ? (size_t)left : PIECE;
+        size_t room = left < most ? (size_t)left : most;
         if (!r->over && (r->body_len < r->body_cap || body_make_room(r, room)) && room > r->body_cap - r->body_len)
             room = r->body_cap - r->body_len;
-        const ssize_t n = recv(k->fd, r->over ? b->discarded : r->body + r->body_len, room, MSG_DONTWAIT);
+        const ssize_t n = conn_receive(k, r->over ? b->discarded : r->body + r->body_len, room);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
         if (n <= 0) k->large_body = LARGE_BODY_BROKEN;
         else if (!note_received(r, (size_t)n) || k->framing.left == 0) k->large_body = LARGE_BODY_OVER;
@@ -139,13 +147,25 @@ static void *run_receiver(void *arg)
     return NULL;
 }
 
+/* The part that came with the head. It is less than FRAMING_LARGE_BODY bytes, so the body is not over. */
+static void append(request *r, const char *bytes, size_t n)
+{
+    if (!r->over && body_make_room(r, n)) memcpy(r->body + r->body_len, bytes, n);
+    note_received(r, n);
+}
+
 bool body_receive(body_receiver *b, request *r)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = r};
     conn *k = r->conn;
-    if (body_make_room(r, k->kept_len)) memcpy(r->body, k->kept, k->kept_len); /* the part that came with the head */
-    note_received(r, k->kept_len);
+    char bytes[4096];
+    append(r, k->kept, k->kept_len);
     k->kept_len = 0;
+    for (size_t n; (n = decrypted(k)) > 0;) {
+        const ssize_t got = conn_receive(k, bytes, n < sizeof bytes ? n : sizeof bytes);
+        if (got <= 0) break; /* the receiver will get the same */
+        append(r, bytes, (size_t)got);
+    }
 
     pthread_mutex_lock(&b->lock);
     const bool taken = !b->stop && epoll_ctl(b->epoll, EPOLL_CTL_ADD, k->fd, &event) == 0;

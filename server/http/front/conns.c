@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 
 #include "http/clock.h"
+#include "http/front/tls.h"
 
 #define SLOW_US  250000  /* the least time over which a rate is measured */
 #define STALE_US 2000000 /* after this time it is out of date */
@@ -65,6 +66,8 @@ static void free_slot(conn *k)
     k->opened = false;
     k->shut = k->leaving = false;
     k->look_us = 0;
+    tls_free(k->tls);
+    k->tls = NULL;
     free(k->kept);
     k->kept = NULL;
     k->kept_len = k->kept_good = k->discarded = 0;
@@ -155,9 +158,11 @@ conn *conns_at(const conns *c, int fd)
     return k && k->fd == fd && k->opened ? k : NULL;
 }
 
+/* A TLS session whose answers were all sent whole ends in order. */
 void conn_closed(conn *k)
 {
     conns *c = k->conns;
+    if (k->tls && k->opened && k->framing.heads == k->answered) tls_end(k->tls);
     pthread_mutex_lock(&c->lock);
     free_slot(k);
     pthread_cond_broadcast(&c->wake);
@@ -420,6 +425,7 @@ void conns_free(conns *c, void (*drop)(struct request *request))
     if (!c) return;
     for (int i = 0; i < c->top; i++) {
         if (c->slot[i] && c->slot[i]->request) drop(c->slot[i]->request);
+        if (c->slot[i]) tls_free(c->slot[i]->tls);
         if (c->slot[i]) free(c->slot[i]->kept);
         free(c->slot[i]);
     }

@@ -17,6 +17,8 @@
 #include "http/front/pending.h"
 #include "http/front/receive.h"
 #include "http/front/refusal.h"
+#include "http/front/tls.h"
+#include "http/published.h"
 
 #define BURST       64      /* accepted from one socket before the next is looked at */
 #define WAIT_US 2000000 /* how long a complete head waits for a free connection */
@@ -28,23 +30,36 @@ struct front {
     conns *conns;
     conns_counters *counters;
     body_receiver *receiver;
-    int wake; /* an eventfd: the acceptor ends */
+    published *tls;          /* the tls_pair in force; none: plain HTTP */
+    published_view tls_view; /* the acceptor's */
+    int wake;                /* an eventfd: the acceptor ends */
     bool accepting;
     pthread_t acceptor;
 };
 
 /* --- the end of a pending connection --- */
 
-/* Sends 503, in one packet, and closes the socket. */
-static void turn_away(_Atomic uint64_t *counter, int fd)
+static void close_socket(const pending_socket *s)
+{
+    tls_free(s->tls);
+    close(s->fd);
+}
+
+/* Sends an answer, in one packet, and closes the socket. */
+static void refuse(const pending_socket *s, bool encrypted, tb_code code, const char *why)
 {
     char unread[4096];
-    const ssize_t n = recv(fd, unread, sizeof unread, MSG_DONTWAIT);
+    const ssize_t n = recv(s->fd, unread, sizeof unread, MSG_DONTWAIT);
     (void)n;
+    refusal_send(s->fd, encrypted ? s->tls : NULL, code, why);
+    shutdown(s->fd, SHUT_WR);
+    close_socket(s);
+}
+
+static void turn_away(_Atomic uint64_t *counter, const pending_socket *s)
+{
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    refusal_send(fd, TB_E_BUSY, "Too many connections at once, try again later.");
-    shutdown(fd, SHUT_WR);
-    close(fd);
+    refuse(s, true, TB_E_BUSY, "Too many connections at once, try again later.");
 }
 
 /* If there is no room, the connections with the least progress are closed, and this one is tried again soon. */
@@ -60,10 +75,11 @@ static pending_verdict on_ready(void *ctx, const pending_socket *s, unsigned rea
     }
     if (verdict == CONNS_PER_IP && conns_make_room_of(f->conns, peer)) return PENDING_WAIT;
     if (verdict != CONNS_OK) {
-        turn_away(verdict == CONNS_PER_IP ? &f->counters->refused_per_ip : &f->counters->refused_full, s->fd);
+        turn_away(verdict == CONNS_PER_IP ? &f->counters->refused_per_ip : &f->counters->refused_full, s);
         return PENDING_TAKEN;
     }
     k->logging = s->which >= f->options.n_listen;
+    k->tls = s->tls;
     if (!f->options.hand_over(f->options.ctx, k->worker, s->fd, peer, s->peer_len)) conn_closed(k);
     return PENDING_TAKEN;
 }
@@ -72,11 +88,15 @@ static void on_leave(void *ctx, const pending_socket *s, pending_end why)
 {
     front *f = ctx;
     if (why == PENDING_FULL) {
-        turn_away(&f->counters->refused_full, s->fd);
+        turn_away(&f->counters->refused_full, s);
         return;
     }
-    atomic_fetch_add_explicit(&f->counters->late[CONN_NEW], 1, memory_order_relaxed);
-    close(s->fd);
+    if (why == PENDING_LATE) atomic_fetch_add_explicit(&f->counters->late[CONN_NEW], 1, memory_order_relaxed);
+    else if (s->tls && tls_has_failed(s->tls)) atomic_fetch_add_explicit(&f->counters->bad_handshakes, 1, memory_order_relaxed);
+    if (why == PENDING_CLOSED && s->tls && tls_is_plain(s->tls))
+        refuse(s, false, TB_E_BAD_REQUEST, "Plain HTTP came, and this address takes HTTPS. Begin its URL with https://.");
+    else
+        close_socket(s);
 }
 
 /* --- the acceptor --- */
@@ -87,7 +107,11 @@ static bool accept_one(front *f, unsigned which)
     pending_socket s = {.which = which, .peer_len = sizeof s.peer};
     s.fd = accept4(f->listener.fd[which], (struct sockaddr *)&s.peer, &s.peer_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (s.fd >= 0) {
-        pending_add(f->pending, &s, clock_mono_us());
+        /* published_get gives a const pointer because readers share the pair; a session only takes a hold on it. */
+        tls_pair *pair = f->options.tls ? (tls_pair *)(uintptr_t)published_get(f->tls, &f->tls_view) : NULL;
+        if (pair) s.tls = tls_new(pair, s.fd);
+        if (pair && !s.tls) close(s.fd);
+        else pending_add(f->pending, &s, clock_mono_us());
         return true;
     }
     if (errno == EINTR || errno == ECONNABORTED) return true;
@@ -121,6 +145,11 @@ static void *run_acceptor(void *arg)
 
 /* --- start and stop --- */
 
+static void drop_pair(void *pair)
+{
+    tls_pair_release(pair);
+}
+
 tb_code front_open(const front_options *options, front **ret_front, tb_error *err)
 {
     const char *texts[LISTEN_MAX + 1];
@@ -131,12 +160,13 @@ tb_code front_open(const front_options *options, front **ret_front, tb_error *er
     for (size_t i = 0; i < n && i < LISTEN_MAX; i++)
         texts[i] = options->listen[i];
     if (options->logging_listen && n < LISTEN_MAX) texts[n++] = options->logging_listen;
+    f->tls = published_new(drop_pair);
     f->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     f->conns = conns_new(&options->limits, options->workers);
     f->pending = pending_new((pending_limits){options->pending_most, options->limits.head_us, WAIT_US},
                              (pending_hooks){on_ready, on_leave, f});
     tb_code code = f->wake < 0 ? tb_fail(err, TB_E_IO, NULL, "eventfd: %s.", strerror(errno)) : TB_OK;
-    if (!code && (!f->conns || !f->pending)) code = tb_no_memory(err);
+    if (!code && (!f->conns || !f->pending || !f->tls)) code = tb_no_memory(err);
     if (!code) code = listen_open(texts, n, &f->listener, err);
     if (code) {
         front_free(f, NULL);
@@ -153,6 +183,11 @@ bool front_start(front *f)
     if (!f->receiver || conns_start(f->conns)) return false;
     f->accepting = pthread_create(&f->acceptor, NULL, run_acceptor, f) == 0;
     return f->accepting;
+}
+
+tb_code front_use_tls(front *f, tls_pair *pair, tb_error *err)
+{
+    return published_set(f->tls, pair, err);
 }
 
 static void stop_accepting(front *f)
@@ -184,6 +219,8 @@ void front_free(front *f, void (*drop)(struct request *request))
     pending_free(f->pending);
     conns_free(f->conns, drop);
     body_receiver_free(f->receiver);
+    published_release(&f->tls_view);
+    published_free(f->tls);
     if (f->wake >= 0) close(f->wake);
     free(f);
 }

@@ -5,8 +5,10 @@
  *
  *     listen.c         the acceptor accepts its socket
  *     pending.c        it is pending until its first head is complete; the bytes stay in the kernel
+ *     tls.c            with --tls-cert: its handshake happens then; from here on what is read is decrypted, what is sent
+ *                      encrypted, below everything else
  *     conns.c          it has a slot and a worker, the one with the fewest; libmicrohttpd takes the socket over
- *     receive.c        takes the library's calls of recv(): it gets only bytes that pass
+ *     receive.c        takes the library's calls of recv() and send(): it gets only bytes that pass
  *     framing.c        splits the input into heads and bodies, and decides what passes
  *     head.c           reads and validates a head, once, and writes it in canonical form for the library
  *     handler.c        (server/http) asks conn_head for the same struct, then routes, authenticates, answers
@@ -20,7 +22,7 @@
  * - A connection always has a deadline, except while the server works on its request.
  *
  * Deadlines (--header-timeout-ms and so on; conns.c)
- *     pending, first head     head_us from accept
+ *     pending, first head     head_us from accept, with the handshake
  *     a complete head         2 s for a free connection, then 503
  *     a further head          head_us from its first byte
  *     body, answer            body_us, and 1 s more for each bytes_per_s of it
@@ -43,7 +45,7 @@
  *     receiver    only reads from it, while the library's connection is suspended for a large body
  *
  * Threads and locks
- *     acceptor    accepts; owns the pending connections, without a lock
+ *     acceptor    accepts; owns the pending connections, and their TLS sessions, without a lock
  *     sweeper     shuts connections that are late
  *     worker      one event loop of the library each: framing, head, phases of its own connections. A phase and its
  *                 deadline are atomics, which the sweeper and the acceptor read
@@ -61,6 +63,8 @@
 
 struct MHD_Connection;
 struct request;
+struct tls;
+struct tls_pair;
 
 /* --- connections --- */
 
@@ -86,6 +90,7 @@ typedef struct conn {
     bool logging;         /* accepted on the address of the request logging API */
     struct in6_addr peer; /* IPv4 mapped */
     struct request *request;
+    struct tls *tls; /* its session; NULL: plain */
 
     /* The rest is the front's own. Its deadline (conns.c): */
     struct conns *conns; /* its table */
@@ -118,6 +123,7 @@ typedef struct conns_counters {
     _Atomic uint64_t evicted;                      /* ended to make room */
     _Atomic uint64_t malformed;                    /* requests that could not be read */
     _Atomic uint64_t refused_full, refused_per_ip; /* never became connections */
+    _Atomic uint64_t bad_handshakes;               /* the same, of TLS */
 } conns_counters;
 
 const char *conn_phase_name(conn_phase phase);
@@ -141,7 +147,9 @@ void conn_head(conn *k, struct MHD_Connection *mhd, const char *version, head *h
 void conn_set_last(conn *k);
 /* A request of the connection has been answered: a refusal that waited for this answer is sent. */
 void conn_answered(conn *k);
-/* The library has closed it, or did not take it over. */
+/* Whether the client has closed its side. From any thread. */
+bool conn_client_left(const conn *k);
+/* The library closes it now, or did not take it over. */
 void conn_closed(conn *k);
 
 /* Whether it is a loopback address. */
@@ -159,6 +167,7 @@ typedef struct front_options {
     const char *const *listen; /* as listen_open takes them */
     size_t n_listen;
     const char *logging_listen; /* an address only for the request logging API, or NULL; the last one */
+    bool tls;                   /* all of them speak TLS, with the pair of front_use_tls */
     conns_limits limits;
     unsigned pending_most;
     unsigned workers;
@@ -170,6 +179,9 @@ typedef struct front_options {
 /* Binds the sockets; nothing is accepted yet. */
 TB_MUST_USE tb_code front_open(const front_options *options, front **ret_front, tb_error *err);
 const listener *front_listener(const front *f);
+/* Replaces the certificate and its key for sessions that begin from now on; takes the caller's hold over, also on
+ * failure. Any thread; before front_start for the first. */
+TB_MUST_USE tb_code front_use_tls(front *f, struct tls_pair *pair, tb_error *err);
 /* Starts accepting and the deadlines, when all workers run. false: a thread does not start. */
 TB_MUST_USE bool front_start(front *f);
 /* Accepts the backlog, then stops accepting and closes the sockets; idle connections are closed. */

@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "http/front/head.h"
+#include "http/front/tls.h"
 
-#define EVENTS    64
+#define EVENTS    16   /* sockets looked at in a turn; with TLS each may be a signature, about a millisecond */
 #define RETRY_MS  2    /* how often a ready socket is tried again while there is no room */
 #define SAMPLE    32   /* eviction sample: of the oldest sockets, one of the most frequent address leaves */
 #define ADDRESSES 4096 /* counters of addresses, by hash */
@@ -89,15 +90,14 @@ static void remove_entry(pending *p, entry *e, pending_end why)
     p->hooks.leave(p->hooks.ctx, &s, why);
 }
 
-/* Peeks at the socket's bytes. false: the client has closed, and the entry is freed. */
+/* Peeks at the socket's bytes. false: it is over, and the entry is freed. */
 static bool peek(pending *p, entry *e, int64_t now_us)
 {
-    const ssize_t n = recv(e->socket.fd, p->head, sizeof p->head, MSG_PEEK | MSG_DONTWAIT);
+    const ssize_t n = e->socket.tls ? tls_peek(e->socket.tls, p->head)
+                                    : recv(e->socket.fd, p->head, sizeof p->head, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (n <= 0) {
-        close(e->socket.fd);
-        e->watched = false; /* closing removed it */
-        free_entry(p, e);
+        remove_entry(p, e, PENDING_CLOSED);
         return false;
     }
     if (e->ready || !head_is_due(p->head, (size_t)n)) return true;
@@ -146,25 +146,25 @@ void pending_add(pending *p, const pending_socket *s, int64_t now_us)
         return;
     }
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = e};
+    if (s->tls) event.events |= EPOLLOUT; /* a handshake sends, too */
     e->watched = epoll_ctl(p->epoll, EPOLL_CTL_ADD, s->fd, &event) == 0;
     if (!e->watched) remove_entry(p, e, PENDING_FULL);
 }
 
-static void peek_at_all(pending *p, int64_t now_us)
+/* false: there may be more. */
+static bool peek_at_some(pending *p, int64_t now_us)
 {
     struct epoll_event events[EVENTS];
-    int n;
-    do {
-        n = epoll_wait(p->epoll, events, EVENTS, 0);
-        for (int i = 0; i < n; i++)
-            peek(p, events[i].data.ptr, now_us);
-        admit_ready(p);
-    } while (n == EVENTS);
+    const int n = epoll_wait(p->epoll, events, EVENTS, 0);
+    for (int i = 0; i < n; i++)
+        peek(p, events[i].data.ptr, now_us);
+    admit_ready(p);
+    return n < EVENTS;
 }
 
 int pending_run(pending *p, int64_t now_us)
 {
-    peek_at_all(p, now_us);
+    (void)!peek_at_some(p, now_us); /* if there are more, the descriptor stays readable */
     while (p->incomplete.first && p->incomplete.first->deadline_us <= now_us)
         remove_entry(p, p->incomplete.first, PENDING_LATE);
     while (p->ready.first && p->ready.first->deadline_us <= now_us)
@@ -177,7 +177,8 @@ int pending_run(pending *p, int64_t now_us)
 
 void pending_end_all(pending *p, int64_t now_us)
 {
-    peek_at_all(p, now_us);
+    while (!peek_at_some(p, now_us))
+        ;
     while (p->ready.first)
         remove_entry(p, p->ready.first, PENDING_FULL);
     while (p->incomplete.first)

@@ -1,6 +1,6 @@
 /* Pending connections: sockets that have not sent a whole head yet. Each costs a descriptor and a few hundred bytes.
- * Their input stays in the kernel; libmicrohttpd gets a socket when its head is complete, so a client that sends no
- * request takes no connection.
+ * Their input stays in the kernel, or with TLS in the session; libmicrohttpd gets a socket when its head is complete, so
+ * a client that sends no request takes no connection. Handshakes happen here, step by step as their bytes come.
  *
  * A socket with a complete head is never closed to make room for another. One without leaves at its deadline, or
  * earlier if the table is full: then the oldest, within the eviction sample, of the address with the most sockets. Only
@@ -15,7 +15,8 @@ typedef struct pending pending;
 
 typedef struct pending_socket {
     int fd;
-    unsigned which; /* index of the listening address */
+    unsigned which;  /* index of the listening address */
+    struct tls *tls; /* its session; NULL: plain */
     struct sockaddr_storage peer;
     socklen_t peer_len;
 } pending_socket;
@@ -23,6 +24,7 @@ typedef struct pending_socket {
 typedef enum pending_end {
     PENDING_LATE, /* no whole head before its deadline */
     PENDING_FULL, /* evicted, or there was no room in time */
+    PENDING_CLOSED, /* the client has closed it, or its handshake failed */
 } pending_end;
 
 typedef enum pending_verdict {

@@ -2,12 +2,17 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "http/clock.h"
 #include "http/front/refusal.h"
+#include "http/front/tls.h"
 
 #define DISCARD_MAX 65536 /* read after a refusal, so that a reset does not overtake it */
 
@@ -21,6 +26,20 @@ void receive_for(conns *c)
 static ssize_t receive_from_socket(int fd, void *to, size_t len, int flags)
 {
     return recvfrom(fd, to, len, flags, NULL, NULL);
+}
+
+ssize_t conn_receive(conn *k, void *to, size_t len)
+{
+    return k->tls ? tls_receive(k->tls, to, len) : receive_from_socket(k->fd, to, len, MSG_DONTWAIT);
+}
+
+/* With TLS the alert that ends the client's side lies in the socket before the socket's own end. */
+bool conn_client_left(const conn *k)
+{
+    char byte;
+    struct pollfd p = {.fd = k->fd, .events = POLLRDHUP};
+    if (k->tls) return poll(&p, 1, 0) > 0;
+    return receive_from_socket(k->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 /* --- a refusal --- */
@@ -40,12 +59,12 @@ static void refuse_if_due(conn *k)
         return;
     k->refused = true;
     count_malformed(k);
-    refusal_send(k->fd, f->code, f->why);
+    refusal_send(k->fd, k->tls, f->code, f->why);
     shutdown(k->fd, SHUT_WR);
     conn_set_phase(k, CONN_HEAD, 0, clock_mono_us());
 }
 
-/* Returns 0 at the client's end, or -1 if there is nothing more now. */
+/* Returns 0 at the client's end, or -1 if there is nothing more now. With TLS nothing is decrypted any more. */
 static ssize_t discard(conn *k)
 {
     char unread[4096];
@@ -85,7 +104,7 @@ static ssize_t read_placeholder(conn *k, char *to)
     if (begins) k->large_body = LARGE_BODY_COMES;
     if (begins && k->kept_len == 0) { /* the client sent the head alone */
         char first[4096];
-        const ssize_t n = receive_from_socket(k->fd, first, sizeof first, 0);
+        const ssize_t n = conn_receive(k, first, sizeof first);
         if (n <= 0) return n;
         keep(k, first, (size_t)n);
     }
@@ -103,7 +122,7 @@ static ssize_t read_placeholder(conn *k, char *to)
 static ssize_t read_after_kept(conn *k, bool *ret_more)
 {
     const size_t room = HEAD_MAX - k->kept_len;
-    const ssize_t n = receive_from_socket(k->fd, k->kept + k->kept_len, room, 0);
+    const ssize_t n = conn_receive(k, k->kept + k->kept_len, room);
     if (n <= 0) return n;
     *ret_more = (size_t)n == room;
     k->kept_len += (size_t)n;
@@ -118,7 +137,7 @@ static ssize_t read_after_kept(conn *k, bool *ret_more)
 static ssize_t read_direct(conn *k, char *to, size_t room, size_t *ret_good, bool *ret_more)
 {
     const size_t most = room < HEAD_MAX ? room : HEAD_MAX;
-    const ssize_t n = receive_from_socket(k->fd, to, most, 0);
+    const ssize_t n = conn_receive(k, to, most);
     if (n <= 0) return n;
     const framing_step s = framing_scan(&k->framing, to, (size_t)n);
     const size_t rest = (size_t)n - s.read;
@@ -206,7 +225,32 @@ void conn_answered(conn *k)
     note_beginning(k);
 }
 
+/* --- for the library --- */
+
 ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv");
+ssize_t send_instead(int fd, const void *from, size_t len, int flags) __asm__("send");
+ssize_t send_parts_instead(int fd, const struct msghdr *message, int flags) __asm__("sendmsg");
+
+/* The session of this thread's connection, or NULL. */
+static tls *session_of(int fd)
+{
+    const conn *k = thread_conns ? conns_at(thread_conns, fd) : NULL;
+    return k ? k->tls : NULL;
+}
+
+ssize_t send_instead(int fd, const void *from, size_t len, int flags)
+{
+    const struct iovec whole = {(void *)(uintptr_t)from, len};
+    tls *t = session_of(fd);
+    return t ? tls_send(t, &whole, 1, flags) : sendto(fd, from, len, flags, NULL, 0);
+}
+
+/* The kernel's call by its number, as the C library has sendmsg() under this name alone. */
+ssize_t send_parts_instead(int fd, const struct msghdr *message, int flags)
+{
+    tls *t = session_of(fd);
+    return t ? tls_send(t, message->msg_iov, message->msg_iovlen, flags) : syscall(SYS_sendmsg, fd, message, flags);
+}
 
 ssize_t receive_instead(int fd, void *to, size_t len, int flags)
 {

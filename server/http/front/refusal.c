@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "http/errors.h"
+#include "http/front/tls.h"
 
 #define ANSWER_MAX 1024
 
@@ -19,7 +21,7 @@ static const char *reason(int status)
     }
 }
 
-void refusal_send(int fd, tb_code code, const char *why)
+void refusal_send(int fd, tls *session, tb_code code, const char *why)
 {
     char answer[ANSWER_MAX];
     tb_error err;
@@ -36,6 +38,9 @@ void refusal_send(int fd, tb_code code, const char *why)
                  status, reason(status), status == 503 ? "Retry-After: 1\r\n" : "", body.len,
                  (int)body.len, body.data ? body.data : "");
     tb_buf_release(&body);
-    const ssize_t n = send(fd, answer, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    const struct iovec whole = {answer, (size_t)len};
+    const ssize_t n = session ? tls_send(session, &whole, 1, 0)
+                          : sendto(fd, answer, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
     (void)n;
+    if (session) tls_end(session);
 }

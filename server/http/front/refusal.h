@@ -4,7 +4,10 @@
 
 #include "tollbook/error.h"
 
-/* why: a sentence, or NULL for the code's own. The connection is to be closed after it. */
-void refusal_send(int fd, tb_code code, const char *why);
+struct tls;
+
+/* why: a sentence, or NULL for the code's own. session: the connection's, which this ends, or NULL. The connection is
+ * to be closed after it. */
+void refusal_send(int fd, struct tls *session, tb_code code, const char *why);
 
 #endif
