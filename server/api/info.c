@@ -7,12 +7,12 @@
 #include "api/accrue.h"
 #include "api/alerts.h"
 #include "api/handlers.h"
+#include "api/machine.h"
 #include "http/clock.h"
 #include "http/marks.h"
 #include "http/process.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
-#include "tollbook/status.h"
 
 /* --- GET /region --- */
 
@@ -115,13 +115,13 @@ void api_machine(const request *r, tb_store *store, tb_machine *ret)
     const listener *l = front_listener(s->front);
     uint64_t start_cs = 0;
     tb_error err;
-    *ret = (tb_machine){.backup_us = INT64_MIN, .verify_us = INT64_MIN, .serving = true, .queue = writer_queued(s->writer)};
+    *ret = (tb_machine){.serving = true, .queue = writer_queued(s->writer)};
     ret->ready = check_ready(r, store, &err) == TB_OK;
     if (!ret->ready) snprintf(ret->why, sizeof ret->why, "%s", err.message);
     ret->since_us = process_read(PROCESS_START, &start_cs) ? (int64_t)start_cs * 10000 : INT64_MIN;
     for (; ret->n_addresses < l->n; ret->n_addresses++)
         listen_text(l, ret->n_addresses, ret->addresses[ret->n_addresses]);
-    marks_machine(s->options.db, ret);
+    machine_look(s->options.db, ret);
 }
 
 /* --- GET /metrics --- */

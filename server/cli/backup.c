@@ -23,7 +23,7 @@ static void show(void *ctx, uint64_t done, uint64_t total)
     else meter_check(ctx, done);
 }
 
-static int usage(const cli_call *call, const char *sentence)
+static int refuse_options(const cli_call *call, const char *sentence)
 {
     cli_say(call, "%s", sentence);
     return tb_code_exit(TB_E_USAGE);
@@ -129,10 +129,10 @@ static int drop_old(const cli_call *call, const char *made)
 static int check_options(const cli_call *call)
 {
     const bool to = cli_given(call, "to"), dir = cli_given(call, "dir");
-    if (to && dir) return usage(call, "Give --to FILE or --dir DIR, not both.");
-    if (!to && !dir) return usage(call, "--to FILE or --dir DIR is missing: where does the copy go?");
-    if (cli_given(call, "keep") && !dir) return usage(call, "--keep needs --dir DIR.");
-    if (dir && strlen(cli_text(call, "dir")) > PATH_MAX - NAME_MAX - 2) return usage(call, "--dir: the path is too long.");
+    if (to && dir) return refuse_options(call, "Give --to FILE or --dir DIR, not both.");
+    if (!to && !dir) return refuse_options(call, "--to FILE or --dir DIR is missing: where does the copy go?");
+    if (cli_given(call, "keep") && !dir) return refuse_options(call, "--keep needs --dir DIR.");
+    if (dir && strlen(cli_text(call, "dir")) > PATH_MAX - NAME_MAX - 2) return refuse_options(call, "--dir: the path is too long.");
     return 0;
 }
 

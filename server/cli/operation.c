@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "api/machine.h"
 #include "cli/client.h"
 #include "cli/folder.h"
 #include "cli/meter.h"
@@ -21,7 +22,6 @@
 #include "cli/spool.h"
 #include "cli/take.h"
 #include "tollbook/json.h"
-#include "tollbook/status.h"
 
 #define ANSWER_NO 1 /* exit status */
 #define FILES_MAX 4096
@@ -456,7 +456,7 @@ static const char *find_user(char out[USER_ROOM])
 static void read_machine(void *ctx, tb_machine *ret_machine)
 {
     const op_call *o = ctx;
-    marks_machine(cli_text(o->call, "db"), ret_machine);
+    machine_look(cli_text(o->call, "db"), ret_machine);
 }
 
 /* The row's own options set values of the operation that are not arguments. */

@@ -10,9 +10,7 @@
 #include <unistd.h>
 
 #include "http/new_file.h"
-#include "http/process.h"
 #include "tollbook/calendar.h"
-#include "tollbook/status.h"
 
 #define MOMENT 20 /* 2026-11-04T09:00:00Z */
 
@@ -64,11 +62,4 @@ bool mark_read(const char *db, mark_kind which, int64_t *ret_us)
     const bool whole = read(fd, text, sizeof text) == (ssize_t)sizeof text;
     close(fd);
     return whole && tb_rfc3339_parse(text, sizeof text, ret_us, NULL) == TB_OK;
-}
-
-void marks_machine(const char *db, tb_machine *machine)
-{
-    machine->disk_known = process_disk_free(db, &machine->disk_free);
-    if (!mark_read(db, MARK_BACKUP, &machine->backup_us)) machine->backup_us = INT64_MIN;
-    if (!mark_read(db, MARK_VERIFY, &machine->verify_us)) machine->verify_us = INT64_MIN;
 }

@@ -6,8 +6,6 @@
 
 #include "tollbook/error.h"
 
-struct tb_machine;
-
 /* X(mark, what its file's name adds, the metric of its age, help) */
 #define MARKS(X)                                                                                   \
     X(BACKUP, ".last-backup", "tollbook_last_backup_age_seconds",                                  \
@@ -27,7 +25,5 @@ typedef enum mark_kind {
 TB_MUST_USE tb_code mark_set(const char *db, mark_kind which, int64_t now_us, tb_error *err);
 /* false: it was never noted, or cannot be read. */
 bool mark_read(const char *db, mark_kind which, int64_t *ret_us);
-/* What is known of the database's disk, and of its last backup and verify. */
-void marks_machine(const char *db, struct tb_machine *machine);
 
 #endif

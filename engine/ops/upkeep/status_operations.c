@@ -16,7 +16,7 @@
 
 /* --- sentences --- */
 
-static const char *put_time(int64_t us, char out[TIME_TEXT])
+static const char *format_time(int64_t us, char out[TIME_TEXT])
 {
     tb_time_format(us, out);
     out[TIME_TEXT - 1] = 0;
@@ -24,7 +24,7 @@ static const char *put_time(int64_t us, char out[TIME_TEXT])
 }
 
 /* "6 hours" in the largest unit of which there are two. */
-static void put_age(int64_t us, char *out, size_t size)
+static void format_age(int64_t us, char *out, size_t size)
 {
     static const struct {
         const char *name;
@@ -38,11 +38,11 @@ static void put_age(int64_t us, char *out, size_t size)
 }
 
 /* "2026-11-04T09:00:00Z, 6 hours ago" */
-static void put_moment(int64_t us, int64_t now_us, char *out, size_t size)
+static void format_moment(int64_t us, int64_t now_us, char *out, size_t size)
 {
     char time[TIME_TEXT], age[40];
-    put_age(now_us - us, age, sizeof age);
-    snprintf(out, size, "%s, %s ago", put_time(us, time), age);
+    format_age(now_us - us, age, sizeof age);
+    snprintf(out, size, "%s, %s ago", format_time(us, time), age);
 }
 
 /* A run that is noted beside the database: "The last backup is of ..." */
@@ -53,7 +53,7 @@ static void say_run(const char *what, int64_t at_us, int64_t now_us, char *out)
         snprintf(out, SENTENCE, "No %s was made yet: run tollbook %s.", what, what);
         return;
     }
-    put_moment(at_us, now_us, when, sizeof when);
+    format_moment(at_us, now_us, when, sizeof when);
     snprintf(out, SENTENCE, "The last %s that succeeded began at %s.", what, when);
 }
 
@@ -69,13 +69,13 @@ static void say_problem(tb_status_problem p, const tb_status *s, const tb_machin
     case TB_STATUS_BACKUP: say_run("backup", m->backup_us, now_us, out); break;
     case TB_STATUS_VERIFY: say_run("verify", m->verify_us, now_us, out); break;
     case TB_STATUS_INTAKE:
-        put_moment(intake_us == INT64_MIN ? 0 : intake_us, now_us, when, sizeof when);
+        format_moment(intake_us == INT64_MIN ? 0 : intake_us, now_us, when, sizeof when);
         if (intake_us == INT64_MIN) snprintf(out, SENTENCE, "No log line and no row of an import was stored yet.");
         else snprintf(out, SENTENCE, "The newest log lines were stored at %s.", when);
         break;
     case TB_STATUS_OUTBOX:
     case TB_STATUS_COUNT:
-        put_moment(s->outbox.oldest_us, now_us, when, sizeof when);
+        format_moment(s->outbox.oldest_us, now_us, when, sizeof when);
         snprintf(out, SENTENCE, "%" PRIu64 " messages wait to be delivered, the oldest since %s: see tollbook alerts.",
                  s->outbox.waiting, when);
     }
@@ -83,26 +83,26 @@ static void say_problem(tb_status_problem p, const tb_status *s, const tb_machin
 
 /* --- the answer --- */
 
-static void put_json_text(tb_buf *json, const char *text)
+static void put_member_text(tb_buf *json, const char *text)
 {
     tb_json_string(json, text, strlen(text));
 }
 
 /* ,"name":"2026-11-04T09:00:00Z" or null */
-static void put_json_time(tb_buf *json, const char *name, int64_t us)
+static void put_member_time(tb_buf *json, const char *name, int64_t us)
 {
     char time[TIME_TEXT];
     if (us == INT64_MIN || us == INT64_MAX) tb_buf_fmt(json, ",\"%s\":null", name);
-    else tb_buf_fmt(json, ",\"%s\":\"%s\"", name, put_time(us, time));
+    else tb_buf_fmt(json, ",\"%s\":\"%s\"", name, format_time(us, time));
 }
 
-static void put_json_server(tb_buf *json, const tb_status *s, const tb_machine *m)
+static void put_members_server(tb_buf *json, const tb_status *s, const tb_machine *m)
 {
     tb_buf_str(json, ",\"writer\":");
     if (s->written) {
         tb_buf_str(json, "{\"name\":");
-        put_json_text(json, s->writer.name);
-        put_json_time(json, "since", s->writer.since_us);
+        put_member_text(json, s->writer.name);
+        put_member_time(json, "since", s->writer.since_us);
         tb_buf_str(json, "}");
     } else {
         tb_buf_str(json, "null");
@@ -115,14 +115,14 @@ static void put_json_server(tb_buf *json, const tb_status *s, const tb_machine *
     tb_buf_fmt(json, "{\"ready\":%s,\"listen\":[", m->ready ? "true" : "false");
     for (size_t i = 0; i < m->n_addresses; i++) {
         tb_buf_str(json, i ? "," : "");
-        put_json_text(json, m->addresses[i]);
+        put_member_text(json, m->addresses[i]);
     }
     tb_buf_str(json, "]");
-    put_json_time(json, "since", m->since_us);
+    put_member_time(json, "since", m->since_us);
     tb_buf_fmt(json, ",\"writesWaiting\":%" PRIu64 "}", m->queue);
 }
 
-static void put_json(const tb_status *s, const tb_machine *m, int64_t now_us, tb_buf *json)
+static void put_status_json(const tb_status *s, const tb_machine *m, int64_t now_us, tb_buf *json)
 {
     char sentence[SENTENCE];
     const char *comma = "";
@@ -131,42 +131,42 @@ static void put_json(const tb_status *s, const tb_machine *m, int64_t now_us, tb
         if (!(s->problems >> p & 1)) continue;
         say_problem((tb_status_problem)p, s, m, now_us, sentence);
         tb_buf_fmt(json, "%s{\"problem\":\"%s\",\"text\":", comma, tb_status_problem_name((tb_status_problem)p));
-        put_json_text(json, sentence);
+        put_member_text(json, sentence);
         tb_buf_str(json, "}");
         comma = ",";
     }
     tb_buf_fmt(json, "],\"version\":\"" TB_VERSION "\",\"schema\":%d", s->schema);
-    put_json_server(json, s, m);
-    put_json_time(json, "newestUsage", s->store.newest_hour == INT64_MIN ? INT64_MIN : s->store.newest_hour * TB_US_PER_HOUR);
-    put_json_time(json, "newestLog", s->store.newest_log_us);
-    put_json_time(json, "newestImport", s->store.newest_buckets_us);
+    put_members_server(json, s, m);
+    put_member_time(json, "newestUsage", s->store.newest_hour == INT64_MIN ? INT64_MIN : s->store.newest_hour * TB_US_PER_HOUR);
+    put_member_time(json, "newestLog", s->store.newest_log_us);
+    put_member_time(json, "newestImport", s->store.newest_buckets_us);
     tb_buf_fmt(json, ",\"messages\":{\"waiting\":%" PRIu64 ",\"failed\":%" PRIu64, s->outbox.waiting, s->outbox.failed);
-    put_json_time(json, "oldest", s->outbox.oldest_us);
+    put_member_time(json, "oldest", s->outbox.oldest_us);
     tb_buf_fmt(json, "},\"disk\":{\"database\":%" PRIu64 ",\"wal\":%" PRIu64, s->store.file_bytes, s->store.wal_bytes);
     if (m->disk_known) tb_buf_fmt(json, ",\"free\":%" PRIu64 "}", m->disk_free);
     else tb_buf_str(json, ",\"free\":null}");
-    put_json_time(json, "lastBackup", m->backup_us);
-    put_json_time(json, "lastVerify", m->verify_us);
+    put_member_time(json, "lastBackup", m->backup_us);
+    put_member_time(json, "lastVerify", m->verify_us);
     tb_buf_str(json, "}");
 }
 
 /* --- the table --- */
 
-static void put_row(tb_buf *out, const char *what, const char *text)
+static void put_fact(tb_buf *out, const char *what, const char *text)
 {
     tb_buf_fmt(out, "%s\t", what);
     tb__put_cell(out, text, strlen(text));
     tb_buf_str(out, "\n");
 }
 
-static void put_row_time(tb_buf *out, const char *what, int64_t us, int64_t now_us)
+static void put_fact_time(tb_buf *out, const char *what, int64_t us, int64_t now_us)
 {
     char when[80];
-    if (us != INT64_MIN) put_moment(us, now_us, when, sizeof when);
-    put_row(out, what, us == INT64_MIN ? "never" : when);
+    if (us != INT64_MIN) format_moment(us, now_us, when, sizeof when);
+    put_fact(out, what, us == INT64_MIN ? "never" : when);
 }
 
-static void put_row_bytes(tb_buf *out, const char *what, uint64_t bytes)
+static void put_fact_bytes(tb_buf *out, const char *what, uint64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     char text[40];
@@ -176,36 +176,36 @@ static void put_row_bytes(tb_buf *out, const char *what, uint64_t bytes)
         tenths /= 1024;
     if (i) snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, units[i]);
     else snprintf(text, sizeof text, "%" PRIu64 " bytes", bytes);
-    put_row(out, what, text);
+    put_fact(out, what, text);
 }
 
-static void put_table(const tb_status *s, const tb_machine *m, int64_t now_us, tb_buf *out)
+static void put_facts(const tb_status *s, const tb_machine *m, int64_t now_us, tb_buf *out)
 {
     char text[SENTENCE];
     const int64_t newest = s->store.newest_hour;
     tb_buf_str(out, "what\tstate\n");
-    put_row(out, "health", s->problems ? "not healthy" : "healthy");
+    put_fact(out, "health", s->problems ? "not healthy" : "healthy");
     for (int p = 0; p < TB_STATUS_COUNT; p++) {
         if (!(s->problems >> p & 1)) continue;
         say_problem((tb_status_problem)p, s, m, now_us, text);
-        put_row(out, "problem", text);
+        put_fact(out, "problem", text);
     }
     snprintf(text, sizeof text, "%s, schema %d", TB_VERSION, s->schema);
-    put_row(out, "version", text);
+    put_fact(out, "version", text);
     for (size_t i = 0; i < m->n_addresses; i++)
-        put_row(out, "listens on", m->addresses[i]);
-    put_row(out, "written by", s->written ? s->writer.name : "no process");
-    if (s->written) put_row_time(out, "since", m->serving ? m->since_us : s->writer.since_us, now_us);
-    put_row_time(out, "newest usage", newest == INT64_MIN ? newest : newest * TB_US_PER_HOUR, now_us);
-    put_row_time(out, "logs stored", s->store.newest_log_us, now_us);
-    put_row_time(out, "imports stored", s->store.newest_buckets_us, now_us);
+        put_fact(out, "listens on", m->addresses[i]);
+    put_fact(out, "written by", s->written ? s->writer.name : "no process");
+    if (s->written) put_fact_time(out, "since", m->serving ? m->since_us : s->writer.since_us, now_us);
+    put_fact_time(out, "newest usage", newest == INT64_MIN ? newest : newest * TB_US_PER_HOUR, now_us);
+    put_fact_time(out, "logs stored", s->store.newest_log_us, now_us);
+    put_fact_time(out, "imports stored", s->store.newest_buckets_us, now_us);
     snprintf(text, sizeof text, "%" PRIu64 " waiting, %" PRIu64 " given up", s->outbox.waiting, s->outbox.failed);
-    put_row(out, "messages", text);
-    put_row_bytes(out, "database", s->store.file_bytes);
-    put_row_bytes(out, "write-ahead log", s->store.wal_bytes);
-    if (m->disk_known) put_row_bytes(out, "free on its disk", m->disk_free);
-    put_row_time(out, "last backup", m->backup_us, now_us);
-    put_row_time(out, "last verify", m->verify_us, now_us);
+    put_fact(out, "messages", text);
+    put_fact_bytes(out, "database", s->store.file_bytes);
+    put_fact_bytes(out, "write-ahead log", s->store.wal_bytes);
+    if (m->disk_known) put_fact_bytes(out, "free on its disk", m->disk_free);
+    put_fact_time(out, "last backup", m->backup_us, now_us);
+    put_fact_time(out, "last verify", m->verify_us, now_us);
 }
 
 static tb_code show_status(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
@@ -223,9 +223,9 @@ static tb_code show_status(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     if (ops->machine) ops->machine(ops->ctx, &machine);
     tb_code code = tb_status_read(ops->store, &machine, &bounds, ops->now_us, &status, err);
     if (code) return code;
-    put_json(&status, &machine, ops->now_us, &reply->json);
+    put_status_json(&status, &machine, ops->now_us, &reply->json);
     if (tb_arg_given(args, "json")) tb__print_json(reply);
-    else put_table(&status, &machine, ops->now_us, &reply->out);
+    else put_facts(&status, &machine, ops->now_us, &reply->out);
     if (!tb_arg_given(args, "json")) tb__print_answer(args, reply);
     reply->no = status.problems != 0;
     return TB_OK;
