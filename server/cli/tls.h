@@ -3,7 +3,7 @@
 #define TOLLBOOK_SERVER_CLI_TLS_H
 
 #include "cli/cli.h"
-#include "http/front/tls.h"
+#include "http/front/pair.h"
 
 /* Reads both files; NULL if neither option is given. Warns if others may read the key, and if the certificate is not valid
  * now. TB_E_USAGE: one option without the other. TB_E_READ_ONLY: the files cannot be used. */

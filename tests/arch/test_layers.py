@@ -65,8 +65,8 @@ STORE = {
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
 STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
 
-# What the rest of the server may see of server/http/front: its face, and a request's body.
-FRONT = {"http/front/front.h", "http/front/body.h"}
+# What the rest of the server may see of server/http/front: its face, a request's body, and the certificate of TLS.
+FRONT = {"http/front/front.h", "http/front/body.h", "http/front/pair.h"}
 
 SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli", "packaging", "main"}
 

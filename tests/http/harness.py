@@ -5,12 +5,15 @@ that the document does not promise fails the test that asked.
 
 The clock is fixed by TOLLBOOK_NOW; deadlines under test are made short with options; nothing sleeps
 for a guessed time, waiting always ends with an event and a generous bound.
+
+With TB_TLS=1 the servers speak TLS, and so do the connections to them: test_tls.py runs other scripts so.
 """
 import json
 import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -34,6 +37,7 @@ NOW = "2026-11-04T09:00:00Z"
 PATIENCE = 60  # seconds; sanitizers and a shared machine are slow
 GATHER = ("--usage-gather-ms", "50")  # by default a second, for which each batch but the first would wait
 ENVIRONMENT = {**os.environ, "TOLLBOOK_NOW": NOW}
+TLS = None  # a Tls, if all servers speak TLS
 
 CATALOG = {
     "accounts": [{"id": 1, "name": "acme"}, {"id": 2, "name": "borealis"}],
@@ -85,12 +89,54 @@ class Answer:
         return self.json()["ErrorKey"]
 
 
+class Tls:
+    """A certificate of our own making for 127.0.0.1, its key, and the context of a client that trusts it."""
+
+    def __init__(self, folder, name="tls", *options, key=("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")):
+        self.certificate, self.key = (Path(folder) / f"{name}{end}" for end in (".pem", ".key"))
+        subprocess.run(["openssl", "req", "-x509", *key, "-nodes", "-subj", f"/CN={name}", "-days", "9",
+                        "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1", *options,
+                        "-keyout", self.key, "-out", self.certificate], check=True, capture_output=True)
+        self.options = ("--tls-cert", self.certificate, "--tls-key", self.key)
+        self.context = self.client()
+
+    def client(self):
+        context = ssl.create_default_context(cafile=self.certificate)
+        context.sslsocket_class = TlsSocket
+        return context
+
+
+class TlsSocket(ssl.SSLSocket):
+    """Behaves as a plain socket where the connection is over."""
+
+    def recv(self, *arguments):
+        try:
+            return super().recv(*arguments)
+        except ssl.SSLEOFError as end:
+            raise ConnectionResetError("no closure alert") from end
+
+    def sendall(self, *arguments):
+        try:
+            return super().sendall(*arguments)
+        except ssl.SSLEOFError as end:
+            raise BrokenPipeError from end
+
+    def shutdown(self, how):
+        socket.socket.shutdown(self, how)  # the session goes on in the other direction
+
+
+def connect(port, host="127.0.0.1", context=None):
+    sock = socket.create_connection((host, port), timeout=PATIENCE)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    context = context or (TLS and TLS.context)
+    return context.wrap_socket(sock, server_hostname=host, suppress_ragged_eofs=False) if context else sock
+
+
 class Wire:
     """One connection. Reads exactly what the headers announce."""
 
-    def __init__(self, port, host="127.0.0.1"):
-        self.sock = socket.create_connection((host, port), timeout=PATIENCE)
-        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(self, port, host="127.0.0.1", context=None):
+        self.sock = connect(port, host, context)
         self.buffer = b""
 
     def __enter__(self):
@@ -202,6 +248,8 @@ class Server:
         self.log_file = open(self.log_path, "ab")
         if "--usage" in options and GATHER[0] not in options:
             options = (*options, *GATHER)
+        if TLS:
+            options = (*TLS.options, *options)
         self.process = subprocess.Popen(
             [TOLLBOOK, "serve", "--db", self.db, "--listen", f"127.0.0.1:{port}", "--port-file",
              port_file, "--threads", "2", *map(str, options)],
@@ -212,7 +260,7 @@ class Server:
                 raise AssertionError("the server did not start:\n" + self.messages())
             time.sleep(0.005)
         self.port = int(port_file.read_text())
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' * ('--tls-cert' in options)}://127.0.0.1:{self.port}"
 
     def messages(self):
         return self.log_path.read_text(errors="replace")
@@ -331,3 +379,9 @@ def together(n, work):
         if isinstance(result, BaseException):
             raise result
     return results
+
+
+if os.environ.get("TB_TLS") == "1":
+    made = tempfile.TemporaryDirectory(prefix="tollbook-tls-")  # until the script ends
+    TLS = Tls(made.name)
+    ENVIRONMENT["SSL_CERT_FILE"] = str(TLS.certificate)

@@ -12,7 +12,7 @@ import selectors
 import socket
 import unittest
 
-from harness import Case, hit
+from harness import Case, connect, hit
 
 AT_ONCE = 64  # connections
 PATIENCE = 10  # seconds until something comes on any of them
@@ -126,7 +126,7 @@ class Talk:
 
     def __init__(self, port, row):
         self.name, self.data, self.wanted = row
-        self.sock = socket.create_connection(("127.0.0.1", port))
+        self.sock = connect(port)
         self.got = b""
         self.seen = None
         with contextlib.suppress(ConnectionError):  # it was refused before its end

@@ -148,7 +148,7 @@ static void *run_receiver(void *arg)
 }
 
 /* The part that came with the head. It is less than FRAMING_LARGE_BODY bytes, so the body is not over. */
-static void append(request *r, const char *bytes, size_t n)
+static void append_beginning(request *r, const char *bytes, size_t n)
 {
     if (!r->over && body_make_room(r, n)) memcpy(r->body + r->body_len, bytes, n);
     note_received(r, n);
@@ -159,12 +159,12 @@ bool body_receive(body_receiver *b, request *r)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = r};
     conn *k = r->conn;
     char bytes[4096];
-    append(r, k->kept, k->kept_len);
+    append_beginning(r, k->kept, k->kept_len);
     k->kept_len = 0;
     for (size_t n; (n = decrypted(k)) > 0;) {
         const ssize_t got = conn_receive(k, bytes, n < sizeof bytes ? n : sizeof bytes);
         if (got <= 0) break; /* the receiver will get the same */
-        append(r, bytes, (size_t)got);
+        append_beginning(r, bytes, (size_t)got);
     }
 
     pthread_mutex_lock(&b->lock);

@@ -16,6 +16,7 @@
 #define SLOW_US  250000  /* the least time over which a rate is measured */
 #define STALE_US 2000000 /* after this time it is out of date */
 #define STANDING 1024    /* bytes a second: less counts as no progress */
+#define PART_US  1000000 /* for the closure alert of an idle connection */
 
 struct conns {
     pthread_mutex_t lock; /* slots' fd, opened, shut; top, open, per_worker */
@@ -64,7 +65,7 @@ static void free_slot(conn *k)
     c->leaving -= k->leaving;
     k->fd = -1;
     k->opened = false;
-    k->shut = k->leaving = false;
+    k->shut = k->leaving = k->parting = false;
     k->look_us = 0;
     tls_free(k->tls);
     k->tls = NULL;
@@ -339,6 +340,22 @@ bool conns_make_room_of(conns *c, const struct sockaddr *peer)
 
 /* --- the sweeper --- */
 
+/* With TLS an idle connection is ended as an evicted one is, so that its worker can send the closure alert. */
+static void end_late(conns *c, conn *k, conn_phase phase, int64_t now_us)
+{
+    int64_t deadline = deadline_of(k);
+    const bool parts = k->tls && phase == CONN_IDLE && !k->parting &&
+                       atomic_compare_exchange_strong(&k->deadline_us, &deadline, now_us + PART_US);
+    if (!k->parting) atomic_fetch_add_explicit(&c->counters.late[phase], 1, memory_order_relaxed);
+    if (parts) {
+        k->parting = true;
+        end_conn(k);
+    } else {
+        k->shut = true;
+        shutdown(k->fd, SHUT_RDWR);
+    }
+}
+
 /* Runs several times within the shortest deadline. */
 static void *run_sweeper(void *arg)
 {
@@ -359,9 +376,7 @@ static void *run_sweeper(void *arg)
             if (!is_open(k)) continue;
             const conn_phase phase = conn_phase_of(k);
             if (deadline_of(k) <= now_us) {
-                k->shut = true;
-                atomic_fetch_add_explicit(&c->counters.late[phase], 1, memory_order_relaxed);
-                shutdown(k->fd, SHUT_RDWR);
+                end_late(c, k, phase, now_us);
             } else if (c->draining && (phase == CONN_IDLE || phase == CONN_NEW)) {
                 end_conn(k);
             }

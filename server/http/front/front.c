@@ -39,27 +39,28 @@ struct front {
 
 /* --- the end of a pending connection --- */
 
+/* What has come is read first, so that a reset does not overtake what was sent. */
 static void close_socket(const pending_socket *s)
-{
-    tls_free(s->tls);
-    close(s->fd);
-}
-
-/* Sends an answer, in one packet, and closes the socket. */
-static void refuse(const pending_socket *s, bool encrypted, tb_code code, const char *why)
 {
     char unread[4096];
     const ssize_t n = recv(s->fd, unread, sizeof unread, MSG_DONTWAIT);
     (void)n;
-    refusal_send(s->fd, encrypted ? s->tls : NULL, code, why);
+    tls_free(s->tls);
     shutdown(s->fd, SHUT_WR);
+    close(s->fd);
+}
+
+/* Sends an answer, in one packet, and closes the socket. */
+static void refuse_socket(const pending_socket *s, bool encrypted, tb_code code, const char *why)
+{
+    refusal_send(s->fd, encrypted ? s->tls : NULL, code, why);
     close_socket(s);
 }
 
 static void turn_away(_Atomic uint64_t *counter, const pending_socket *s)
 {
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
-    refuse(s, true, TB_E_BUSY, "Too many connections at once, try again later.");
+    refuse_socket(s, true, TB_E_BUSY, "Too many connections at once, try again later.");
 }
 
 /* If there is no room, the connections with the least progress are closed, and this one is tried again soon. */
@@ -94,7 +95,7 @@ static void on_leave(void *ctx, const pending_socket *s, pending_end why)
     if (why == PENDING_LATE) atomic_fetch_add_explicit(&f->counters->late[CONN_NEW], 1, memory_order_relaxed);
     else if (s->tls && tls_has_failed(s->tls)) atomic_fetch_add_explicit(&f->counters->bad_handshakes, 1, memory_order_relaxed);
     if (why == PENDING_CLOSED && s->tls && tls_is_plain(s->tls))
-        refuse(s, false, TB_E_BAD_REQUEST, "Plain HTTP came, and this address takes HTTPS. Begin its URL with https://.");
+        refuse_socket(s, false, TB_E_BAD_REQUEST, "Plain HTTP came, and this address takes HTTPS. Begin its URL with https://.");
     else
         close_socket(s);
 }

@@ -1,5 +1,5 @@
 /* The front: takes a connection from accept to a request in the handler, and closes it. The rest of the server uses
- * this header, head.h (a request's head) and body.h (its body).
+ * this header, head.h (a request's head), body.h (its body) and pair.h (the certificate of TLS).
  *
  * The path of a connection
  *
@@ -99,6 +99,7 @@ typedef struct conn {
     _Atomic bool opened;         /* the library has it */
     bool shut;                   /* shut down in both directions */
     bool leaving;                /* it is being evicted */
+    bool parting;                /* it was idle for too long, and its worker is to close it */
     int64_t look_us;             /* when its progress was measured, 0: not in this phase yet */
     uint64_t look_bytes;         /* bytes in both directions until then */
     uint64_t rate;               /* bytes a second since */

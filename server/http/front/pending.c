@@ -140,7 +140,7 @@ void pending_add(pending *p, const pending_socket *s, int64_t now_us)
     append(&p->incomplete, e);
     p->of_address[e->address]++;
     atomic_fetch_add_explicit(&p->count, 1, memory_order_relaxed);
-    if (!peek(p, e, now_us)) return;
+    if (!s->tls && !peek(p, e, now_us)) return; /* a handshake waits for its turn, so accepting does not wait for it */
     if (e->ready) {
         admit_ready(p);
         return;
@@ -177,7 +177,7 @@ int pending_run(pending *p, int64_t now_us)
 
 void pending_end_all(pending *p, int64_t now_us)
 {
-    while (!peek_at_some(p, now_us))
+    for (unsigned rounds = pending_count(p) / EVENTS + 1; rounds > 0 && !peek_at_some(p, now_us); rounds--)
         ;
     while (p->ready.first)
         remove_entry(p, p->ready.first, PENDING_FULL);

@@ -15,7 +15,7 @@
 
 #define CHAIN_MAX  32    /* certificates of a chain */
 #define RECORD_MAX 16384 /* bytes in a record */
-#define QUIET_MAX  16    /* records without data in one call; more is not how a client behaves */
+#define QUIET_MAX  1000  /* records without data, read in one call; more is not how a client behaves */
 
 /* TLS 1.3 and 1.2, with authenticated ciphers and forward secrecy only. */
 #define PRIORITY                                                                                   \
@@ -38,6 +38,7 @@ struct tls {
     bool ended;           /* nothing more comes */
     bool failed;          /* nothing more is sent, either */
     bool plain;
+    bool blocked;         /* the socket had no more, or took no more */
     bool unsent;          /* a record is encrypted and not sent whole */
     size_t ahead;         /* bytes that were sent, and that the caller will pass again */
     char *head;           /* HEAD_MAX bytes or NULL: what tls_peek has decrypted */
@@ -128,14 +129,28 @@ void tls_pair_release(tls_pair *p)
 
 static ssize_t pull(gnutls_transport_ptr_t ptr, void *to, size_t len)
 {
-    const tls *t = ptr;
-    return recvfrom(t->fd, to, len, MSG_DONTWAIT, NULL, NULL);
+    tls *t = ptr;
+    const ssize_t n = recvfrom(t->fd, to, len, MSG_DONTWAIT, NULL, NULL);
+    t->blocked |= n <= 0;
+    if (n != 0 || len == 0) return n;
+    t->ended = true; /* GnuTLS would send nothing any more if it knew; answers go on, as without TLS */
+    errno = EAGAIN;
+    return -1;
 }
 
 static ssize_t push(gnutls_transport_ptr_t ptr, const void *from, size_t len)
 {
-    const tls *t = ptr;
-    return sendto(t->fd, from, len, t->flags | MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+    tls *t = ptr;
+    const ssize_t n = sendto(t->fd, from, len, t->flags | MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+    t->blocked |= n < 0;
+    return n;
+}
+
+/* GnuTLS says "again" not only if the socket blocks: also after a message without data, such as new keys, when more may
+ * have come. Polling would not tell of that. */
+static bool goes_on(const tls *t, ssize_t e)
+{
+    return (e == GNUTLS_E_AGAIN && !t->blocked) || e == GNUTLS_E_INTERRUPTED || e == GNUTLS_E_WARNING_ALERT_RECEIVED;
 }
 
 tls *tls_new(tls_pair *pair, int fd)
@@ -165,7 +180,7 @@ static ssize_t fail(tls *t, int why)
 }
 
 /* Begins the session once a byte has come. Returns as recv(). */
-static ssize_t begin(tls *t)
+static ssize_t begin_session(tls *t)
 {
     static const gnutls_datum_t protocols[] = {{(unsigned char *)(uintptr_t) "http/1.1", 8},
                                                {(unsigned char *)(uintptr_t) "http/1.0", 8}};
@@ -195,13 +210,14 @@ static ssize_t begin(tls *t)
 static ssize_t shake(tls *t)
 {
     int e = GNUTLS_E_INTERRUPTED;
-    for (int quiet = 0; quiet < QUIET_MAX && e && e != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(e); quiet++)
+    t->blocked = false;
+    for (int quiet = 0; goes_on(t, e) && quiet < QUIET_MAX; quiet++)
         e = gnutls_handshake(t->session);
     t->shaken = e == 0;
     if (t->shaken) return 1;
-    if (e == GNUTLS_E_AGAIN) {
+    if (e == GNUTLS_E_AGAIN && t->blocked) {
         errno = EAGAIN;
-        return -1;
+        return t->ended ? 0 : -1;
     }
     gnutls_alert_send_appropriate(t->session, e);
     return fail(t, EPROTO);
@@ -226,16 +242,17 @@ static ssize_t take_head(tls *t, void *to, size_t len)
 static ssize_t decrypt(tls *t, char *to, size_t len)
 {
     size_t n = 0;
+    t->blocked = false;
     for (int quiet = 0; n < len && !t->ended;) {
         const ssize_t got = gnutls_record_recv(t->session, to + n, len - n);
         if (got > 0) {
             n += (size_t)got;
-        } else if (got == GNUTLS_E_AGAIN) {
+        } else if (got == GNUTLS_E_AGAIN && t->blocked) {
             errno = EAGAIN;
-            return n ? (ssize_t)n : -1;
-        } else if (got == 0 || got == GNUTLS_E_PREMATURE_TERMINATION) {
+            return n || t->ended ? (ssize_t)n : -1;
+        } else if (got == 0) {
             t->ended = true;
-        } else if ((got != GNUTLS_E_INTERRUPTED && got != GNUTLS_E_WARNING_ALERT_RECEIVED) || ++quiet > QUIET_MAX) {
+        } else if (!goes_on(t, got) || ++quiet > QUIET_MAX) {
             if (got != GNUTLS_E_PULL_ERROR && !t->unsent) gnutls_alert_send_appropriate(t->session, (int)got);
             fail(t, ECONNRESET);
         }
@@ -261,7 +278,7 @@ size_t tls_decrypted(const tls *t)
 
 ssize_t tls_peek(tls *t, char *to)
 {
-    ssize_t n = t->session ? 1 : begin(t);
+    ssize_t n = t->session ? 1 : begin_session(t);
     if (n > 0 && !t->shaken) n = shake(t);
     if (n <= 0) return n;
     if (t->head_len) memcpy(to, t->head, t->head_len);
@@ -309,7 +326,7 @@ static ssize_t send_failed(tls *t, ssize_t e)
 {
     t->unsent = e == GNUTLS_E_AGAIN || e == GNUTLS_E_INTERRUPTED;
     if (!t->unsent) return fail(t, EPIPE);
-    errno = e == GNUTLS_E_AGAIN ? EAGAIN : EINTR;
+    errno = goes_on(t, e) ? EINTR : EAGAIN;
     return -1;
 }
 
@@ -343,10 +360,12 @@ ssize_t tls_send(tls *t, const struct iovec *from, size_t n, int flags)
         return -1;
     }
     t->flags = flags & MSG_MORE;
-    while (done < whole) {
+    t->blocked = false;
+    for (int quiet = 0; done < whole && quiet < QUIET_MAX;) {
         const ssize_t sent = send_record(t, record_at(from, n, done, gathered));
-        if (sent < 0) break;
-        done += (size_t)sent;
+        if (sent < 0 && errno != EINTR) break;
+        if (sent < 0) quiet++;
+        else done += (size_t)sent;
     }
     t->flags = 0;
     return done || !whole ? (ssize_t)done : -1;
