@@ -8,12 +8,6 @@
 #include "cli/config.h"
 #include "tollbook/operation.h"
 
-static int usage_error(const char *command, const tb_error *err)
-{
-    fprintf(stderr, "tollbook%s%s: %s\n", command ? " " : "", command ? command : "", err->message);
-    return tb_code_exit(err->code);
-}
-
 static int end_help(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout) ? 0 : tb_code_exit(TB_E_IO);
@@ -45,14 +39,16 @@ static int help(int argc, char **argv)
         cli_help_all(stdout, cli_commands, cli_n_commands, argv[0]);
         return end_help();
     }
-    return usage_error(NULL, &err);
+    return cli_refuse(&err);
 }
 
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_call call;
     tb_error err;
-    if (cli_parse(command, argc, argv, config_use, &call, &err)) return usage_error(command->name, &err);
+    cli_use_messages(&(cli_call){.command = command});
+    if (cli_parse(command, argc, argv, config_use, &call, &err)) return cli_refuse(&err);
+    cli_use_messages(&call);
     if (call.help) {
         cli_help(stdout, command);
         return end_help();
@@ -83,6 +79,6 @@ int main(int argc, char **argv)
         cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
     if (argc > 1 && strcmp(argv[argc - 1], "help") == 0 && access("help", F_OK) != 0 && argc - 1 == (command ? words : 1))
         return help(argc - 1, argv);
-    if (!command) return usage_error(NULL, &err);
+    if (!command) return cli_refuse(&err);
     return run_command(command, argc - words, argv + words);
 }

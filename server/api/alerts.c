@@ -10,7 +10,7 @@
 #include "tollbook/operation.h"
 #include "webhook/webhook.h"
 #include "http/clock.h"
-#include "http/process.h"
+#include "http/message.h"
 
 #define POLL_US INT64_C(200000)     /* between two checks for a commit */
 #define ALL_US  INT64_C(3600000000) /* between two rounds over all accounts */
@@ -122,7 +122,7 @@ static tb_code begin_round(alerting *a, tb_store *store, tb_error *err)
 static void report_problem(void *ctx, const char *sentence)
 {
     (void)ctx;
-    process_say("%s", sentence);
+    message_say(MESSAGE_WARNING, "%s", sentence);
 }
 
 static tb_code read_alerts(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_found, bool *ret_more,
@@ -160,7 +160,7 @@ static void end_round(void *ctx, int64_t now_us, bool failed)
     alert_round_over(&a->rounds, a->all, a->moved, failed, a->began_us, clock_mono_us());
     if (failed || !a->all) return;
     if (a->counting && !atomic_load(&a->unpriced))
-        process_say("%" PRIu64 " account%s with alerts on money %s usage without a price, which these"
+        message_say(MESSAGE_WARNING, "%" PRIu64 " account%s with alerts on money %s usage without a price, which these"
                     " do not count. `alerts --evaluate` lists it.",
                     a->counting, a->counting == 1 ? "" : "s", a->counting == 1 ? "has" : "have");
     atomic_store(&a->unpriced, a->counting);

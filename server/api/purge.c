@@ -11,7 +11,7 @@
 #include "http/clock.h"
 #include "http/jobs/hook.h"
 #include "http/query.h"
-#include "http/process.h"
+#include "http/message.h"
 #include "tollbook/totals.h"
 
 #define VALUE_MAX 2048
@@ -100,7 +100,7 @@ static tb_code read_url(request *r, purge_work *work, tb_error *err)
 static void log_line(void *ctx, const char *text)
 {
     const purge_work *work = ctx;
-    process_say("purging zone %" PRId64 " of account %" PRId64 ": %s", work->zone,
+    message_say(MESSAGE_INFO, "purging zone %" PRId64 " of account %" PRId64 ": %s", work->zone,
             work->account, text);
 }
 

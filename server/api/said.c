@@ -1,5 +1,5 @@
 #include "api/said.h"
-#include "http/process.h"
+#include "http/message.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ void api_say(const char *operation, const tb_buf *lines, const tb_buf *before)
     int left = LINES;
     for (size_t at = 0, n; left && (n = line_at(lines, at)); at += n) {
         if (before && has_line(before, lines->data + at, n)) continue;
-        process_say("%s: %.*s", operation, (int)n - 1, lines->data + at);
+        message_say(MESSAGE_WARNING, "%s: %.*s", operation, (int)n - 1, lines->data + at);
         left--;
     }
 }

@@ -118,7 +118,7 @@ static int drop_old(const cli_call *call, const char *made)
     const int why = errno;
     free(names);
     if (folder) closedir(folder);
-    if (gone) cli_say(call, "%zu old %s deleted.", gone, gone == 1 ? "copy was" : "copies were");
+    if (gone) cli_note(call, "%zu old %s deleted.", gone, gone == 1 ? "copy was" : "copies were");
     if (!failed) return 0;
     cli_say(call, "%s: old copies cannot be deleted: %s. The new one is complete.", dir, strerror(why));
     return tb_code_exit(TB_E_IO);
@@ -156,6 +156,6 @@ int cli_backup(const cli_call *call)
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
     cli_mark(call, MARK_BACKUP, now_us);
-    cli_say(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
+    cli_note(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
     return cli_given(call, "keep") ? drop_old(call, to) : 0;
 }

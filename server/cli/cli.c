@@ -9,10 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cli/config.h"
 #include "cli/hint.h"
 #include "cli/secret.h"
 #include "feed/source.h"
-#include "http/process.h"
+#include "http/message.h"
 #include "tollbook/calendar.h"
 
 #define USAGE_TIMEOUT_MS 8000
@@ -21,27 +22,41 @@
 #define KEY_MOST 1024 /* bytes of a key file */
 #define SAID_MOST ((size_t)4 << 20)
 
-static void say_as(const char *command, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    process_say_as(command, fmt, args);
-    va_end(args);
-}
-
-void cli_say(const cli_call *call, const char *fmt, ...)
+static void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
 {
     char *text;
     tb_buf said;
-    va_list args;
-    va_start(args, fmt);
+    if (!message_wanted(level)) return;
     const int n = vasprintf(&text, fmt, args);
-    va_end(args);
     tb_buf_init(&said, SAID_MOST, NULL);
     hint_put(call, cli_commands, cli_n_commands, n < 0 ? fmt : text, &said);
-    say_as(call->command->name, "%.*s", (int)said.len, said.len ? said.data : "");
+    tb_buf_add(&said, "", 1);
+    message_put(level, !said.failed ? said.data : n < 0 ? fmt : text);
     tb_buf_release(&said);
     if (n >= 0) free(text);
+}
+
+#define SAY_AT(level)                                                                                 \
+    do {                                                                                           \
+        va_list args;                                                                              \
+        va_start(args, fmt);                                                                       \
+        say_at(call, level, fmt, args);                                                            \
+        va_end(args);                                                                              \
+    } while (0)
+
+void cli_say(const cli_call *call, const char *fmt, ...)
+{
+    SAY_AT(MESSAGE_ERROR);
+}
+
+void cli_warn(const cli_call *call, const char *fmt, ...)
+{
+    SAY_AT(MESSAGE_WARNING);
+}
+
+void cli_note(const cli_call *call, const char *fmt, ...)
+{
+    SAY_AT(MESSAGE_INFO);
 }
 
 /* "file: line 3, byte 7: " */
@@ -64,6 +79,12 @@ int cli_fail(const cli_call *call, const char *subject, const tb_error *err)
                        (err->code == TB_E_VALIDATION && err->byte);
     bool path = in_document && err->field[0];
     cli_say(call, "%s%s%s%s", where, path ? err->field : "", path ? ": " : "", err->message);
+    return tb_code_exit(err->code);
+}
+
+int cli_refuse(const tb_error *err)
+{
+    message_put(MESSAGE_ERROR, err->message);
     return tb_code_exit(err->code);
 }
 
@@ -90,6 +111,40 @@ tb_code cli_now(int64_t *ret_now_us, tb_error *err)
     return TB_OK;
 }
 
+/* Where each option's value comes from. */
+static void tell_options(const cli_call *call)
+{
+    const config *file = config_in_use();
+    for (size_t i = 0; i < call->n_values; i++) {
+        const cli_value *value = &call->values[i];
+        const char *shown = value->option->secret ? "(a secret)" : value->text, *name = value->option->name;
+        if (value->line)
+            message_say(MESSAGE_DEBUG, "--%s %s: line %u of %s", name, shown, value->line, file ? file->path : "");
+        else message_say(MESSAGE_DEBUG, "--%s %s: %s", name, shown, value->variable ? value->option->variable : "given");
+    }
+}
+
+void cli_use_messages(const cli_call *call)
+{
+    static const char *const names[] = {
+#define TB_X(level, name, priority) name,
+        MESSAGE_LEVELS(TB_X)
+#undef TB_X
+    };
+    const char *level = cli_text(call, "log-level"), *fixed = getenv("TOLLBOOK_NOW");
+    message_options o = {.command = call->command->name,
+                         .least = MESSAGE_INFO,
+                         .json = cli_is(call, "log-format", "json"),
+                         .moments = call->command->runs_on,
+                         .fixed_us = INT64_MIN};
+    tb_error none;
+    for (int i = 0; level && i < MESSAGE_LEVEL_COUNT; i++)
+        if (strcmp(level, names[i]) == 0) o.least = (message_level)i;
+    if (fixed && *fixed && cli_now(&o.fixed_us, &none)) o.fixed_us = INT64_MIN; /* the command says that it is bad */
+    message_use(&o);
+    if (message_wanted(MESSAGE_DEBUG)) tell_options(call);
+}
+
 int cli_clock(const cli_call *call, int64_t *ret_now_us)
 {
     tb_error err;
@@ -102,7 +157,7 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us)
 {
     tb_error err;
     if (mark_set(cli_text(call, "db"), which, now_us, &err) != TB_OK)
-        cli_say(call, "The time of this run is not noted for GET /metrics: %s", err.message);
+        cli_warn(call, "The time of this run is not noted for GET /metrics: %s", err.message);
 }
 
 /* The URL of the lock's holder, which wrote where it listens: "serve 127.0.0.1:8080" or "serve https://127.0.0.1:8443". */
@@ -139,7 +194,7 @@ void cli_warn_links(const cli_call *call, const tb_store *store)
 {
     unsigned links = tb_store_links(store);
     if (links > 1)
-        cli_say(call,
+        cli_warn(call,
                 "%s has %u names (hard links). Data in the -wal beside another name is not "
                 "visible here.",
                 cli_text(call, "db"), links);
@@ -166,7 +221,7 @@ tb_code cli_reload_usage(const cli_call *call, tb_error *err)
 
 static void say_usage(const char *sentence)
 {
-    fprintf(stderr, "tollbook: %s\n", sentence);
+    message_say(MESSAGE_WARNING, "%s", sentence);
 }
 
 const char *cli_ca(const cli_call *call)

@@ -36,11 +36,19 @@ int cli_run(const cli_call *call);
 /* Runs that operation, here or on a running server. */
 int cli_operation(const cli_call *call);
 
-/* A message for people on standard error: "tollbook ingest: ...". */
+/* A message for people on standard error, "tollbook ingest: ...", where its level is wanted (message.h): what went wrong, */
 void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
+/* what somebody should look at, */
+void cli_warn(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
+/* and what was done. */
+void cli_note(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
+/* How messages are written from now on: the call's --log-level and --log-format. */
+void cli_use_messages(const cli_call *call);
 /* Says what went wrong, where (subject: a file's name, or NULL; then line and byte) and, where the
  * code has a standing remedy, what to do. Returns the code's exit status. */
 int cli_fail(const cli_call *call, const char *subject, const tb_error *err);
+/* The same of words that make no call. */
+int cli_refuse(const tb_error *err);
 /* Flushes standard output; a result that could not be written is exit status 3. */
 int cli_done(const cli_call *call);
 

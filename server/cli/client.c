@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "http/message.h"
+
 #define ANSWER_MAX  ((size_t)64 << 20)
 #define CONNECT_S   10L
 #define STALLED_S   300L /* a large piece may take the server a while */
@@ -208,6 +210,15 @@ static int unreachable(client *c, CURLcode rc)
                        c->into ? "" : ", then run the same command again");
 }
 
+static void tell_exchange(const client *c, const char *method, const char *url, long status)
+{
+    curl_off_t us = 0, sent = 0;
+    curl_easy_getinfo(c->curl, CURLINFO_TOTAL_TIME_T, &us);
+    curl_easy_getinfo(c->curl, CURLINFO_SIZE_UPLOAD_T, &sent);
+    message_say(MESSAGE_DEBUG, "%s %s: HTTP %ld in %" CURL_FORMAT_CURL_OFF_T " ms, %" CURL_FORMAT_CURL_OFF_T " bytes sent, %zu received",
+                method, url, status, us / 1000, sent, c->answer.len);
+}
+
 /* *ret_status 0: no answer came; then the exit status once it said why. */
 static int exchange(client *c, const client_request *request, long *ret_status)
 {
@@ -226,6 +237,7 @@ static int exchange(client *c, const client_request *request, long *ret_status)
     CURLcode rc = curl_easy_perform(c->curl);
     if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
     curl_slist_free_all(headers);
+    if (message_wanted(MESSAGE_DEBUG)) tell_exchange(c, request->method, url, *ret_status);
     if (c->retry_at > 0) /* a date by the server's clock, which Date tells; without it, by ours */
         c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
     if (rc == CURLE_OK) return 0;
@@ -315,7 +327,7 @@ static void wait_again(client *c, const client_request *request, long status, in
     put_subject(c, request, status, subject);
     if (code != TB_E_BUSY || seconds > 1) {
         if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr); /* a meter may stand there */
-        cli_say(c->call, "%s: %s (HTTP %ld) It is asked again in %u second%s, and up to %d times in all.", subject,
+        cli_warn(c->call, "%s: %s (HTTP %ld) It is asked again in %u second%s, and up to %d times in all.", subject,
                 message ? message : tb_code_text(code), status, seconds, seconds == 1 ? "" : "s", left);
     }
     json_decref(document);

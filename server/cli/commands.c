@@ -246,6 +246,14 @@ const cli_option cli_common[] = {
      .empty = true,
      .per_call = true,
      .help = "the configuration file; default: that of TOLLBOOK_CONFIG, else " CONFIG_PATH " where it exists"},
+    {.name = "log-level",
+     .value = "error|warning|info|debug",
+     .kind = CLI_CHOICE,
+     .help = "the least important messages on standard error; default info"},
+    {.name = "log-format",
+     .value = "text|json",
+     .kind = CLI_CHOICE,
+     .help = "how messages are written: for people, or an object a line; default text"},
 };
 const size_t cli_n_common = sizeof cli_common / sizeof *cli_common;
 
@@ -350,6 +358,7 @@ cli_command cli_commands[] = {
          "a file was refused or a file was in trouble, and with 3 where the server took nothing. See\n"
          "docs/shipping.md.",
      OPTIONS(follow_options),
+     .runs_on = true,
      .run = cli_follow},
     {.name = "import", .group = CLI_SHIP,
      .operands = "BUCKETS.ndjson|-",
@@ -442,6 +451,7 @@ cli_command cli_commands[] = {
                 "SIGUSR1 prints a line of status on standard error. SIGTERM and SIGINT finish the\n"
                 "requests in progress and exit. See \"Signals\" in docs/operate/run.md.",
      OPTIONS(serve_options),
+     .runs_on = true,
      .run = cli_serve},
     {.name = "status", .group = CLI_RUN, .operation = "status", .once = true, .run = cli_status},
     {.name = "alert list", .group = CLI_RUN, .operation = "alert list"},

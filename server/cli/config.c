@@ -293,6 +293,7 @@ tb_code config_add(const config *c, cli_call *call, tb_error *err)
         const cli_option *option = cli_option_of(call->command, c->rows[i].option->name);
         if (!option || !config_takes(option) || given_before(call, n, option->name) || !fits_place(&p, option)) continue;
         code = cli_add_value(call, option, c->rows[i].text, err);
+        if (!code) call->values[call->n_values - 1].line = c->rows[i].line;
     }
     return code;
 }

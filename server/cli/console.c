@@ -69,7 +69,7 @@ typedef struct opener {
 
 static void say_link(const cli_call *call, const char *link)
 {
-    cli_say(call, "no browser could be opened. Open this address, which works once:\n%s", link);
+    cli_note(call, "no browser could be opened. Open this address, which works once:\n%s", link);
 }
 
 /* Where the file is gone the link was used: the browser has only been closed. */
@@ -107,11 +107,11 @@ static int show_console(const cli_call *call, server *s)
     make_link(call, s, link);
     listen_text(front_listener(s->front), 0, where);
     if (cli_given(call, "no-open")) {
-        cli_say(call, "open this address in a browser; it works once. Ctrl-C ends the console.");
+        cli_note(call, "open this address in a browser; it works once. Ctrl-C ends the console.");
         printf("%s\n", link);
         return fflush(stdout) == 0 ? 0 : cli_done(call);
     }
-    cli_say(call, "opening http://%s/console/. Ctrl-C ends it.", where);
+    cli_note(call, "opening http://%s/console/. Ctrl-C ends it.", where);
     open_browser(call, link);
     return 0;
 }

@@ -26,7 +26,7 @@ void figures_write(const cli_call *call, const char *path, const tb_buf *text)
         return;
     }
     if (!said)
-        cli_say(call, "--metrics %s cannot be written: %s. Shipping goes on.", path,
+        cli_warn(call, "--metrics %s cannot be written: %s. Shipping goes on.", path,
                 strerror(errno));
     said = true;
 }

@@ -40,7 +40,7 @@ static uint32_t chance(void *ctx)
 static void say(void *ctx, const char *path, const char *sentence)
 {
     const following *f = ctx;
-    cli_say(f->call, "%s%s%s", path ? path : "", path ? ": " : "", sentence);
+    cli_warn(f->call, "%s%s%s", path ? path : "", path ? ": " : "", sentence);
 }
 
 static bool signalled(void)

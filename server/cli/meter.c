@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "http/message.h"
+
 #define REDRAW_MS 200
 #define LINE_MS   5000
 #define WHAT_MOST ((size_t)16 << 10)
@@ -37,14 +39,16 @@ static bool due(meter *m, int64_t *ret_elapsed)
 
 static void show(meter *m, const char *text)
 {
-    tb_buf what;
-    tb_buf_init(&what, WHAT_MOST, NULL);
-    tb_buf_shown(&what, m->what, strlen(m->what));
-    const int len = (int)what.len;
-    if (m->terminal) fprintf(stderr, "\r\033[K%.*s: %s", len, len ? what.data : "", text);
-    else fprintf(stderr, "%.*s: %s\n", len, len ? what.data : "", text);
-    fflush(stderr);
-    tb_buf_release(&what);
+    tb_buf said;
+    tb_buf_init(&said, WHAT_MOST, NULL);
+    if (m->terminal) tb_buf_shown(&said, m->what, strlen(m->what));
+    else tb_buf_str(&said, m->what);
+    tb_buf_fmt(&said, ": %s", text);
+    tb_buf_add(&said, "", 1);
+    const char *whole = said.failed ? text : said.data;
+    if (m->terminal) fprintf(stderr, "\r\033[K%s", whole);
+    else message_put(MESSAGE_INFO, whole);
+    tb_buf_release(&said);
     m->drawn = true;
 }
 

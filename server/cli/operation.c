@@ -247,7 +247,7 @@ static int read_words(op_call *o)
 
 static void say_line(const op_call *o, const char *line, int len)
 {
-    cli_say(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
+    cli_note(o->call, "%s%s%.*s", o->about ? o->about : "", o->about ? ": " : "", len, line);
 }
 
 static void say_lines(const op_call *o, const char *at, size_t len)

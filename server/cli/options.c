@@ -233,7 +233,7 @@ tb_code cli_add_value(cli_call *call, const cli_option *option, const char *text
         tb_code code = cli_check_value(option, text, &number, err);
         if (code) return code;
     }
-    call->values[call->n_values++] = (cli_value){option, text, number};
+    call->values[call->n_values++] = (cli_value){.option = option, .text = text, .number = number};
     return TB_OK;
 }
 
@@ -265,7 +265,9 @@ static tb_code add_variables(cli_call *call, tb_error *err)
         if (call->values[i].option->variable) return TB_OK;
     for (size_t i = 0; !code && i < command->n_options; i++) {
         const char *name = command->options[i].variable, *text = name ? getenv(name) : NULL;
-        if (text && *text) code = cli_add_value(call, &command->options[i], text, err);
+        if (!text || !*text) continue;
+        code = cli_add_value(call, &command->options[i], text, err);
+        if (!code) call->values[call->n_values - 1].variable = true;
     }
     return code;
 }

@@ -54,6 +54,7 @@ typedef struct cli_command {
     int min_operands, max_operands;
     const cli_option *options;
     size_t n_options;
+    bool runs_on; /* until it is told to stop: its messages have their moments */
     int (*run)(const struct cli_call *call); /* returns the exit status; NULL: the operation's */
     const char *operation; /* of tollbook/operation.h; NULL: none */
     const char *fixed;     /* "kind=payment": an argument that the row itself gives; NULL: none */
@@ -70,6 +71,8 @@ typedef struct cli_value {
     const cli_option *option;
     const char *text; /* "" for flags */
     int64_t number;
+    bool variable; /* the environment gave it */
+    unsigned line; /* of the configuration file that gave it; 0: none */
 } cli_value;
 
 typedef struct cli_call {

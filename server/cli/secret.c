@@ -32,7 +32,7 @@ static void warn_open(const cli_call *call, const char *what, const char *path)
     tb_buf word;
     tb_buf_init(&word, 16 << 10, NULL);
     hint_file(path, &word);
-    cli_say(call, "Warning: others may read %s %s: chmod 600%.*s", what, path, (int)word.len, word.len ? word.data : "");
+    cli_warn(call, "Warning: others may read %s %s: chmod 600%.*s", what, path, (int)word.len, word.len ? word.data : "");
     tb_buf_release(&word);
 }
 

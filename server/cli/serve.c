@@ -24,8 +24,8 @@
 #include "cli/systemd.h"
 #include "cli/tls.h"
 #include "feed/feed.h"
+#include "http/message.h"
 #include "http/new_file.h"
-#include "http/process.h"
 #include "http/server.h"
 
 #define MIB ((size_t)1 << 20)
@@ -273,7 +273,7 @@ static void say_where(const cli_call *call, const server *s)
     for (size_t i = 0; i < l->n; i++) {
         listen_text(l, i, text);
         bool logs = i >= s->options.n_listen;
-        cli_say(call, "listening on %s://%s%s", s->options.tls ? "https" : "http", text, logs ? " for request logs" : "");
+        cli_note(call, "listening on %s://%s%s", s->options.tls ? "https" : "http", text, logs ? " for request logs" : "");
     }
 }
 
@@ -287,7 +287,7 @@ static int run_server(const cli_call *call, server *s, cli_ready *ready)
     int status = ready(call, s);
     if (status == 0) {
         signals_serve(call, s);
-        cli_say(call, "stopping: requests in progress are finished first");
+        cli_note(call, "stopping: requests in progress are finished first");
     }
     if (!server_stop(s)) {
         cli_say(call, "A write did not end in time. It is abandoned and has no effect.");
@@ -355,7 +355,7 @@ static int serve_kept(const cli_call *call, server_options *o, kept *k, cli_read
     server *s;
     tb_error err;
     serving = call;
-    process_use_hints(put_hint);
+    message_use_hints(put_hint);
     raise_file_limit(o);
     /* Answers and bodies of some hundred KB come and go. Their memory stays with the process until the writer is idle
      * (malloc_trim, http/server.c): new memory costs a page fault for each 4 KB. */

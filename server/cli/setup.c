@@ -79,9 +79,9 @@ static void check_disk(const setup *s)
 {
     uint64_t bytes = 0;
     if (!process_disk_free(s->db, &bytes)) return;
-    cli_say(s->call, "%s%llu.%llu GiB are free on the disk of %s.",
-            bytes < DISK_LOW ? "Warning: only " : "", (unsigned long long)(bytes >> 30),
-            (unsigned long long)((bytes & ((UINT64_C(1) << 30) - 1)) * 10 >> 30), s->db);
+    const unsigned long long whole = bytes >> 30, tenths = (bytes & ((UINT64_C(1) << 30) - 1)) * 10 >> 30;
+    if (bytes < DISK_LOW) cli_warn(s->call, "Warning: only %llu.%llu GiB are free on the disk of %s.", whole, tenths, s->db);
+    else cli_note(s->call, "%llu.%llu GiB are free on the disk of %s.", whole, tenths, s->db);
 }
 
 /* Not where the time is set by the environment: then no clock is used. */
@@ -90,7 +90,7 @@ static void check_clock(const setup *s)
     struct timex state = {.modes = 0};
     const char *fixed = getenv("TOLLBOOK_NOW");
     if ((fixed && *fixed) || adjtimex(&state) != TIME_ERROR) return;
-    cli_say(s->call, "Warning: no time service keeps the clock right (chrony, systemd-timesyncd): "
+    cli_warn(s->call, "Warning: no time service keeps the clock right (chrony, systemd-timesyncd): "
                      "usage is stored by its hour, and "
                      "lines more than 48 hours ahead are refused.");
 }
@@ -117,7 +117,7 @@ static int make_database(const setup *s)
     if (code == TB_E_LOCKED) return locked(s, "", &err);
     if (code == TB_E_IO && stat(s->db, &st) == 0) return 0;
     if (code) return cli_fail(s->call, NULL, &err);
-    cli_say(s->call, "%s is now an empty database.", s->db);
+    cli_note(s->call, "%s is now an empty database.", s->db);
     return 0;
 }
 
@@ -125,7 +125,7 @@ static void say_lines(const setup *s)
 {
     const char *at = s->reply.said.data, *end = at + s->reply.said.len, *stop;
     for (; at < end && (stop = memchr(at, '\n', (size_t)(end - at))) != NULL; at = stop + 1)
-        cli_say(s->call, "%.*s", (int)(stop - at), at);
+        cli_note(s->call, "%.*s", (int)(stop - at), at);
 }
 
 static int check_database(setup *s)
@@ -174,7 +174,7 @@ static int make_key(setup *s)
     if (code)
         return cli_fail(s->call, NULL, &err); /* a file that is left is checked by the next call */
     if (cli_given(s->call, "unattended"))
-        cli_say(s->call, "The first key is in %s until `tollbook setup` shows it.", s->key_path);
+        cli_note(s->call, "The first key is in %s until `tollbook setup` shows it.", s->key_path);
     return 0;
 }
 
@@ -219,7 +219,7 @@ static int show_key(const setup *s, bool made)
     char text[TB_KEY_TEXT + 2];
     bool valid = false;
     if (!read_key(s, text)) {
-        if (made) cli_say(s->call, "Another `setup` has shown the key of role Operator.");
+        if (made) cli_note(s->call, "Another `setup` has shown the key of role Operator.");
         return 0;
     }
     int status = find_key(s, text, &valid);
@@ -231,9 +231,9 @@ static int show_key(const setup *s, bool made)
     sodium_memzero(text, sizeof text);
     if (status == 0) unlink(s->key_path);
     if (status == 0 && valid)
-        cli_say(s->call, "This is the operator's key. Keep it: it is shown only once.");
+        cli_note(s->call, "This is the operator's key. Keep it: it is shown only once.");
     else if (valid)
-        cli_say(s->call, "The key is still in %s.", s->key_path);
+        cli_note(s->call, "The key is still in %s.", s->key_path);
     return status;
 }
 

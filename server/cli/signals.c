@@ -11,6 +11,7 @@
 
 #include "cli/secret.h"
 #include "cli/tls.h"
+#include "http/message.h"
 #include "http/status.h"
 
 #define STATUS_MAX 4096
@@ -105,23 +106,26 @@ static void reload(const cli_call *call, server *s)
         tb_code code = check_file(path, files[i].is_log, &err);
         if (!code) code = files[i].again(call, s, &err);
         if (code) {
-            cli_say(call, "SIGHUP: %s stays as it was: %s", files[i].what, err.message);
+            cli_warn(call, "SIGHUP: %s stays as it was: %s", files[i].what, err.message);
             continue;
         }
         used += (size_t)snprintf(done + used, sizeof done - used, "%s%s", used ? ", " : "",
                                  files[i].what);
     }
-    cli_say(call, "SIGHUP: reloaded %s", used ? done : "nothing");
+    cli_note(call, "SIGHUP: reloaded %s", used ? done : "nothing");
 }
 
 /* --- SIGUSR1 --- */
 
 static void say_status(const cli_call *call, server *s)
 {
+    (void)call;
     tb_buf line;
     tb_buf_init(&line, STATUS_MAX, NULL);
+    tb_buf_str(&line, "status ");
     status_put(s, &line);
-    cli_say(call, "status %.*s", (int)line.len, line.data ? line.data : "");
+    tb_buf_add(&line, "", 1);
+    if (!line.failed) message_put(MESSAGE_INFO, line.data); /* asked for, whatever --log-level is */
     tb_buf_release(&line);
 }
 

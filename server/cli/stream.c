@@ -83,9 +83,9 @@ static void add_report(streaming *s, const feed_report *report)
     char text[FOLLOW_REFUSED_MAX], place[FEED_PLACE_WARNING];
     const bool told = s->total.undeclared_zone || s->total.unnamed_region;
     feed_report_add(&s->total, report);
-    if (!told && feed_place_warn(&s->total, &s->options->layout, place)) cli_say(s->call, "-: %s", place);
+    if (!told && feed_place_warn(&s->total, &s->options->layout, place)) cli_warn(s->call, "-: %s", place);
     if (follow_refused(&s->refused, s->total.lines, s->total.rejected, report, text))
-        cli_say(s->call, "-: %s", text);
+        cli_warn(s->call, "-: %s", text);
 }
 
 /* A hint: the command that ingests the bytes of this range again. */
@@ -106,7 +106,7 @@ static void say_base(streaming *s)
     s->base = to;
     put_command(command, sizeof command, from, to);
     if (withdrawn) {
-        cli_say(s->call,
+        cli_warn(s->call,
                 "-: What was taken of this stream up to byte %" PRIu64 " was withdrawn, and is not taken again by "
                 "itself. What comes behind it is stored as a new log; to count nothing of that, stop this command. To "
                 "take it in once more, where a file has the stream from its first byte on: %s",
@@ -114,7 +114,7 @@ static void say_base(streaming *s)
         return;
     }
     s->lost = true;
-    cli_say(s->call,
+    cli_warn(s->call,
             "-: The server does not know any more what it acknowledged of this stream: was it restored from a "
             "backup? What came behind byte %" PRIu64 " is stored as a new log. To bring back what is missing, where a "
             "file has the stream from its first byte on: %s",
@@ -125,11 +125,11 @@ static void say_held(streaming *s)
 {
     uint64_t same;
     if (follow_stream_is_another(s->stream) && !s->said_another)
-        cli_say(s->call, "-: It begins like a log that is known, and is another one.");
+        cli_warn(s->call, "-: It begins like a log that is known, and is another one.");
     s->said_another = follow_stream_is_another(s->stream);
     if (!follow_stream_copied(s->stream, &same)) s->said_copied = false;
     else if (!s->said_copied)
-        cli_say(s->call, "-: A log that is known has the same first %llu bytes: what comes is not counted again as "
+        cli_warn(s->call, "-: A log that is known has the same first %llu bytes: what comes is not counted again as "
                          "long as it may be that log.", (unsigned long long)same);
     s->said_copied = follow_stream_copied(s->stream, &same) != 0;
 }
@@ -145,7 +145,7 @@ static tb_code ship(streaming *s, follow_stream_when when)
         add_report(s, &report);
         if (when == FOLLOW_STREAM_LATER) say_held(s);
         pace_done(&s->pace);
-        if (s->said) cli_say(s->call, "It takes what it is sent again.");
+        if (s->said) cli_note(s->call, "It takes what it is sent again.");
         s->said = TB_OK;
         return TB_OK;
     }
@@ -382,13 +382,13 @@ static int run(streaming *s)
     int status = take_all(s);
     uint64_t same, copied = follow_stream_copied(s->stream, &same);
     if (follow_stream_known_lines(s->stream))
-        cli_say(s->call, "-: its first %llu lines were taken before.",
+        cli_note(s->call, "-: its first %llu lines were taken before.",
                 (unsigned long long)follow_stream_known_lines(s->stream));
     if (copied)
-        cli_say(s->call, "-: its last %llu lines were not counted: a known log has the same first %llu bytes and "
+        cli_note(s->call, "-: its last %llu lines were not counted: a known log has the same first %llu bytes and "
                          "goes on, so this is taken for a shorter copy of it.",
                 (unsigned long long)copied, (unsigned long long)same);
-    cli_say(s->call, "-: %llu lines: %llu accepted, %llu rejected.",
+    cli_note(s->call, "-: %llu lines: %llu accepted, %llu rejected.",
             (unsigned long long)s->total.lines, (unsigned long long)s->total.accepted,
             (unsigned long long)s->total.rejected);
     follow_stream_free(s->stream);

@@ -91,7 +91,7 @@ static void say_rejected(const cli_call *call, const char *path, const feed_repo
     if (report->rejected == 0) return;
     size_t len = strlen(report->first_why);
     if (len > 0 && report->first_why[len - 1] == '.') len--;
-    cli_say(call,
+    cli_warn(call,
             "%s: the first rejected line is %" PRIu64 ", byte %" PRIu64
             ": %.*s. To see them: tollbook %s",
             path, report->first_line, report->first_byte, (int)len, report->first_why,
@@ -105,7 +105,7 @@ static void say_with_word(const cli_call *call, const char *path, const char *te
     tb_buf word;
     tb_buf_init(&word, 16 << 10, NULL);
     hint_file(path, &word);
-    cli_say(call, "%s: %s%.*s", path, text, (int)word.len, word.len ? word.data : "");
+    cli_warn(call, "%s: %s%.*s", path, text, (int)word.len, word.len ? word.data : "");
     tb_buf_release(&word);
 }
 
@@ -130,7 +130,7 @@ static void say_fit(const cli_call *call, const char *path, const feed_report *r
                  all ? "every line was" : "most lines were", fits->taken[form], fits->looked);
         say_form(call, path, sentence, form);
     } else if (all)
-        cli_say(call, "%s: every line was refused, and no other format takes most of them.", path);
+        cli_warn(call, "%s: every line was refused, and no other format takes most of them.", path);
 }
 
 /* Lines that were taken, of several hosts perhaps, and are all one pull zone's. */
@@ -149,20 +149,20 @@ static void say_counts(const cli_call *call, const char *path, const feed_report
         snprintf(ambiguous, sizeof ambiguous,
                  " %" PRIu64 " of them with columns that could not be told apart,",
                  report->ambiguous);
-    cli_say(call, "%s: %" PRIu64 " line%s: %" PRIu64 " accepted,%s %" PRIu64 " rejected.", path,
+    cli_note(call, "%s: %" PRIu64 " line%s: %" PRIu64 " accepted,%s %" PRIu64 " rejected.", path,
             report->lines, plural(report->lines), report->accepted, ambiguous, report->rejected);
     if (report->known_lines)
-        cli_say(call, "%s: %" PRIu64 " line%s before them were taken before.", path,
+        cli_note(call, "%s: %" PRIu64 " line%s before them were taken before.", path,
                 report->known_lines, plural(report->known_lines));
 }
 
 int take_say(const cli_call *call, const char *path, const feed_options *options, const feed_report *report)
 {
     if (report->earlier_copy) {
-        cli_say(call, "%s: nothing new: an earlier copy of a log that was taken further before.",
+        cli_note(call, "%s: nothing new: an earlier copy of a log that was taken further before.",
                 path);
     } else if (report->nothing_new) {
-        cli_say(call, "%s: nothing new: its %" PRIu64 " line%s %s before.", path,
+        cli_note(call, "%s: nothing new: its %" PRIu64 " line%s %s before.", path,
                 report->known_lines, report->known_lines == 1 ? " was" : "s were",
                 report->known_refused ? "refused" : "taken");
     } else {
@@ -170,11 +170,11 @@ int take_say(const cli_call *call, const char *path, const feed_options *options
     }
     say_host(call, path, report);
     char place[FEED_PLACE_WARNING];
-    if (feed_place_warn(report, &options->layout, place)) cli_say(call, "%s: %s", path, place);
+    if (feed_place_warn(report, &options->layout, place)) cli_warn(call, "%s: %s", path, place);
     say_fit(call, path, report);
     say_rejected(call, path, report);
     if (report->waiting_bytes)
-        cli_say(call,
+        cli_warn(call,
                 "%s: the last line (%" PRIu64 " byte%s) has no end yet and waits for it. Run the "
                 "same command again later, or with --final to take it as it is.",
                 path, report->waiting_bytes, plural(report->waiting_bytes));
@@ -271,7 +271,7 @@ int take_inputs(const cli_call *call, feed_options *options)
     }
     tb_store_close(store);
     if (call->n_operands > 1)
-        cli_say(call, "in all %" PRIu64 " line%s: %" PRIu64 " accepted, %" PRIu64 " rejected.",
+        cli_note(call, "in all %" PRIu64 " line%s: %" PRIu64 " accepted, %" PRIu64 " rejected.",
                 total.lines, plural(total.lines), total.accepted, total.rejected);
     return status;
 }

@@ -38,7 +38,7 @@ int cli_usage_migrate(const cli_call *call)
     meter_end(&progress);
     tb_store_close(store);
     if (code) return cli_fail(call, NULL, &err);
-    cli_say(call, "%s has its usage on these servers now: %" PRIu64 " rows%s. Serve it with --usage %s.",
+    cli_note(call, "%s has its usage on these servers now: %" PRIu64 " rows%s. Serve it with --usage %s.",
             cli_text(call, "db"), move.rows, move.resumed ? ", a part of them from an earlier call" : "",
             cli_text(call, "to"));
     return 0;

@@ -54,12 +54,12 @@ static int say_withdrawn(const cli_call *call, const char *path, const feed_with
         cli_say(call, "%s: nothing was withdrawn: these bytes were not taken, or not with these "
                       "options, or only as a part of what came at once, or they were withdrawn before.", path);
     if (!done->segments) return NOTHING;
-    cli_say(call, "%s: withdrawn: %" PRIu64 " line%s, %" PRIu64 " of them accepted, in %" PRIu64
+    cli_note(call, "%s: withdrawn: %" PRIu64 " line%s, %" PRIu64 " of them accepted, in %" PRIu64
                   " segment%s.",
             path, done->lines, plural(done->lines), done->accepted, done->segments,
             plural(done->segments));
     if (done->kept_lines)
-        cli_say(call, "%s: %" PRIu64 " line%s dropped from the request log.", path,
+        cli_note(call, "%s: %" PRIu64 " line%s dropped from the request log.", path,
                 done->kept_lines, done->kept_lines == 1 ? " was" : "s were");
     say_maxima(call, path, done->maxima);
     if (done->events)

@@ -1,7 +1,7 @@
 #include "http/compactor.h"
 
 #include "http/clock.h"
-#include "http/process.h"
+#include "http/message.h"
 
 #include <stdio.h>
 
@@ -42,7 +42,7 @@ bool compactor_step(compactor *c, tb_store *store)
         c->pause_us = c->pause_us ? c->pause_us * 2 : PAUSE_US;
         if (c->pause_us > PAUSE_MAX_US) c->pause_us = PAUSE_MAX_US;
         c->again_us = c->of.now_us + c->pause_us;
-        if (code != TB_E_AWAY) process_say("compaction: %s", err.message);
+        if (code != TB_E_AWAY) message_say(MESSAGE_ERROR, "compaction: %s", err.message);
     }
     return !code && c->of.working;
 }

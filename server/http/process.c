@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "http/clock.h"
-#include "tollbook/buf.h"
 
 #define STAT_START 22 /* field of /proc/self/stat: ticks from the system's start to this one's */
 
@@ -127,57 +126,4 @@ bool process_disk_free(const char *path, uint64_t *ret_bytes)
         ;
     if (rc == 0) *ret_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
     return rc == 0;
-}
-
-/* --- standard error --- */
-
-#define SAID_MOST ((size_t)4 << 20)
-
-void process_say_as(const char *command, const char *fmt, va_list args)
-{
-    char *text;
-    const int n = vasprintf(&text, fmt, args);
-    tb_buf shown;
-    tb_buf_init(&shown, SAID_MOST, NULL);
-    for (const char *at = n < 0 ? fmt : text; *at;) { /* the message's own line ends and tabs stay */
-        const size_t len = strcspn(at, "\n\t");
-        tb_buf_shown(&shown, at, len);
-        if (at[len]) tb_buf_add(&shown, at + len, 1);
-        at += len + (at[len] != 0);
-    }
-    /* In one write: other threads write to standard error too. */
-    fprintf(stderr, "tollbook %s: %.*s\n", command, (int)shown.len, shown.len ? shown.data : "");
-    tb_buf_release(&shown);
-    if (n >= 0) free(text);
-}
-
-static void (*put_hints)(const char *text, tb_buf *out);
-
-void process_use_hints(void (*put)(const char *text, tb_buf *out))
-{
-    put_hints = put;
-}
-
-static void say_as_serve(const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    process_say_as("serve", fmt, args);
-    va_end(args);
-}
-
-void process_say(const char *fmt, ...)
-{
-    char *text;
-    tb_buf said;
-    va_list args;
-    va_start(args, fmt);
-    const int n = vasprintf(&text, fmt, args);
-    va_end(args);
-    tb_buf_init(&said, SAID_MOST, NULL);
-    if (put_hints) put_hints(n < 0 ? fmt : text, &said);
-    else tb_buf_str(&said, n < 0 ? fmt : text);
-    say_as_serve("%.*s", (int)said.len, said.len ? said.data : "");
-    tb_buf_release(&said);
-    if (n >= 0) free(text);
 }

@@ -1,13 +1,9 @@
-/* Figures of this process and the disk, for /metrics and the status line; and messages on standard error. */
+/* Figures of this process and the disk, for /metrics and the status line. */
 #ifndef TOLLBOOK_SERVER_HTTP_PROCESS_H
 #define TOLLBOOK_SERVER_HTTP_PROCESS_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "tollbook/api.h"
-#include "tollbook/buf.h"
 
 /* The figures that Prometheus' own libraries give under these names: X(field, name, type,
  * fraction's digits, help). */
@@ -29,12 +25,5 @@ bool process_read(process_figure which, uint64_t *ret_value);
 
 /* The free bytes, for this user, of the file system of a path. */
 bool process_disk_free(const char *path, uint64_t *ret_bytes);
-
-/* Writes "tollbook serve: " and the message as a line on standard error. Control bytes that a message quotes are
- * escaped (tb_buf_shown), so they do nothing to a terminal; its own tabs and line ends stay. */
-void process_say(const char *fmt, ...) TB_PRINTF(1, 2);
-/* Sets the function that puts the database's path into the hints at a message's end; before the first message. */
-void process_use_hints(void (*put)(const char *text, tb_buf *out));
-void process_say_as(const char *command, const char *fmt, va_list args) TB_PRINTF(2, 0);
 
 #endif

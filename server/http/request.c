@@ -16,7 +16,7 @@
 #include "http/query.h"
 #include "http/reply.h"
 #include "http/server.h"
-#include "http/process.h"
+#include "http/message.h"
 #include "tollbook/json.h"
 
 tb_text request_path(const request *r)
@@ -93,7 +93,7 @@ void request_log_failure(const request *r, const tb_error *err)
     unsigned wait_s;
     request_id_text(r, id);
     if (limit_take(r->worker->server->failure_limit, err->code, clock_mono_us(), &wait_s))
-        process_say("request %.16s: %s: %s", id, tb_code_key(err->code),
+        message_say(MESSAGE_ERROR, "request %.16s: %s: %s", id, tb_code_key(err->code),
                 err->message);
 }
 

@@ -13,7 +13,7 @@
 
 #include "http/clock.h"
 #include "http/handler.h"
-#include "http/process.h"
+#include "http/message.h"
 #include "tollbook/logstore.h"
 #include "tollbook/eventids.h"
 
@@ -356,17 +356,14 @@ void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char o
 void server_lost(server *s, const tb_error *err)
 {
     if (atomic_exchange(&s->gone, true)) return;
-    process_say("%s: %s", tb_code_key(err->code), err->message);
+    message_say(MESSAGE_ERROR, "%s: %s", tb_code_key(err->code), err->message);
 }
 
 static void note_links(server *s, unsigned links)
 {
     if (links < 2 || atomic_exchange(&s->linked, true)) return;
-    fprintf(
-        stderr,
-        "tollbook serve: %s has %u names (hard links) now. A hard link is no backup, and the next "
-        "start is refused until the others are removed: `backup` makes a copy.\n",
-        s->options.db, links);
+    message_say(MESSAGE_WARNING, "%s has %u names (hard links) now. A hard link is no backup, and the next "
+                "start is refused until the others are removed: `backup` makes a copy.", s->options.db, links);
 }
 
 bool server_check_database(server *s)
@@ -378,7 +375,7 @@ bool server_check_database(server *s)
         return false;
     }
     if (atomic_load_explicit(&s->gone, memory_order_relaxed) && atomic_exchange(&s->gone, false))
-        process_say("%s is back where it was; it is written again.",
+        message_say(MESSAGE_WARNING, "%s is back where it was; it is written again.",
                 s->options.db);
     note_links(s, links);
     return true;
@@ -474,7 +471,7 @@ static bool usage_ready(void *ctx, tb_error *err)
     const tb_code code = tb_store_usage_look(s->store, err);
     s->usage.checked = !code;
     s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
-    if (code && code != TB_E_AWAY && code != s->usage.reported) process_say("%s", err->message);
+    if (code && code != TB_E_AWAY && code != s->usage.reported) message_say(MESSAGE_ERROR, "%s", err->message);
     s->usage.reported = code;
     if (code) err->code = TB_E_AWAY; /* clients try again until it is mended */
     return !code;
@@ -489,7 +486,7 @@ static bool on_maintain(void *ctx, tb_store *store)
     if (clock_mono_us() >= s->usage.sole_us) {
         const tb_code code = tb_store_usage_look(s->store, &err);
         s->usage.sole_us = clock_mono_us() + USAGE_SOLE_US;
-        if (code == TB_E_USAGE) process_say("%s", err.message);
+        if (code == TB_E_USAGE) message_say(MESSAGE_ERROR, "%s", err.message);
         if (code) return false;
     }
     if (s->options.idle) return false;
@@ -513,7 +510,7 @@ tb_code server_start(server *s, tb_error *err)
     if (code) return code;
     bool on = false;
     if (!sends && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
-        process_say("messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
+        message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
     const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
                                                       .ctx = s,

@@ -22,6 +22,9 @@ BANNED = re.compile(r"(?<![\w.>])(strcpy|strcat|strncpy|strncat|sprintf|vsprintf
                     r"|asctime|system|popen)\s*\(")
 TEXT = {".c", ".h", ".py", ".sh", ".md", ".txt", ".cmake", ".json", ".yaml", ".yml", ".html", ".js",
         ".conf", ".service", ".dict", ""}
+# Messages are written in one place, server/http/message.c; what is drawn on a terminal is not a message.
+STDERR = re.compile(r"\bstderr\b|\bSTDERR_FILENO,|\bperror\s*\(|\bpsignal\s*\(")
+DRAWS = {"server/http/message.c", "server/cli/meter.c", "server/cli/client.c", "server/cli/operation.c"}
 # Known answers of a hash or of a key's form are not secrets.
 SECRET_FREE = {"tests/unit/test_key.c"}
 
@@ -48,6 +51,8 @@ def check(file):
             match = BANNED.search(line)
             if match:
                 yield f"{file}:{number}: {match.group(1)} is banned (docs/architecture.md)"
+            if file not in DRAWS and STDERR.search(line):
+                yield f"{file}:{number}: writes to standard error by itself: use message_say or cli_say"
 
 
 files = tracked_files()

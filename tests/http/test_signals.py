@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Case, Server, run, together
+from harness import ENVIRONMENT, NOW, PATIENCE, TOLLBOOK, Case, Server, run, together
 
 TOKEN_ROUTE = "/v2/pullzones/101/logs?limit=1"
 SECRETS = [letter * 64 for letter in "abc"]
@@ -56,7 +56,7 @@ class Hupped(unittest.TestCase):
         while True:
             new = server.messages()[before:]
             if expected in new and new.endswith("\n"):
-                return new.splitlines()
+                return [re.sub(rf"^{NOW[:-1]}\.000Z (info|warning) ", "", line) for line in new.splitlines()]
             if server.process.poll() is not None or time.monotonic() > end:
                 self.fail(f"no {expected!r} in {new!r}")
             time.sleep(0.005)

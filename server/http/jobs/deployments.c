@@ -10,7 +10,7 @@
 
 #include "http/clock.h"
 #include "http/jobs/hook.h"
-#include "http/process.h"
+#include "http/message.h"
 #include "tollbook/containerstore.h"
 
 #define AGAIN_US INT64_C(1000000) /* after a failure of the store */
@@ -36,9 +36,9 @@ struct deployments {
 
 _Static_assert(HOOK_REASON == TB_DEPLOYMENT_REASON_MAX + 1, "a reason goes into the store whole");
 
-static void log_line(const tb_deployment *at, const char *text)
+static void log_line(const tb_deployment *at, message_level level, const char *text)
 {
-    process_say("deploying %s of account %" PRId64 ": %s", at->app, at->account, text);
+    message_say(level, "deploying %s of account %" PRId64 ": %s", at->app, at->account, text);
 }
 
 /* Takes a line of output, for the log and for clients that ask. Output beyond the maximum is left out by whole
@@ -46,7 +46,7 @@ static void log_line(const tb_deployment *at, const char *text)
 static void take_line(void *ctx, const char *text)
 {
     deploying *t = ctx;
-    log_line(&t->at, text);
+    log_line(&t->at, MESSAGE_INFO, text);
     pthread_mutex_lock(&t->all->lock);
     const size_t len = strlen(text);
     if (t->output.len + len < t->output.max) {
@@ -77,7 +77,7 @@ static hook_end run_hook(deploying *t)
                             .ret_status = &t->end.exit_status};
     hook_end end = hook_run(&call, reason);
     snprintf(line, sizeof line, end == HOOK_FAILED ? "failed: the hook: %s" : "done", reason);
-    if (end != HOOK_STOPPED) log_line(&t->at, line);
+    if (end != HOOK_STOPPED) log_line(&t->at, end == HOOK_FAILED ? MESSAGE_ERROR : MESSAGE_INFO, line);
     return end;
 }
 

@@ -2,10 +2,11 @@
 #include "http/jobs/periodic.h"
 
 #include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "http/clock.h"
-#include "http/process.h"
+#include "http/message.h"
 
 #define AGAIN_US INT64_C(1000000) /* after the writer's queue was full */
 
@@ -45,7 +46,7 @@ static void finish_round(task *t, tb_code code, const tb_error *err)
     const int64_t now_us = clock_mono_us();
     if (code &&
         (strcmp(t->reported.message, err->message) != 0 || now_us - t->reported_us >= PERIODIC_MOST_US)) {
-        process_say("%s: %s", t->row.name, err->message);
+        message_say(MESSAGE_ERROR, "%s: %s", t->row.name, err->message);
         t->reported_us = now_us;
         t->reported = *err;
     }
@@ -53,6 +54,7 @@ static void finish_round(task *t, tb_code code, const tb_error *err)
     int64_t wait_us = t->row.wait_us ? t->row.wait_us(t->row.ctx, now_of(t)) : PERIODIC_MOST_US;
     if (wait_us > PERIODIC_MOST_US) wait_us = PERIODIC_MOST_US;
     t->next_us = now_us + wait_us;
+    message_say(MESSAGE_DEBUG, "%s: %s; again in %" PRId64 " s", t->row.name, code ? "failed" : "done", wait_us / 1000000);
     t->again = false;
 }
 

@@ -1,12 +1,14 @@
-"""The configuration file, with the executable: what commands take of it, in which order, and what a bad one does."""
+"""The configuration file, with the executable: what commands take of it, in which order, and what a bad one does. And
+messages: which are written, and in which form."""
 import http.client
+import json
 import os
 import re
 import subprocess
 import unittest
 from pathlib import Path
 
-from tool import TOOL, Case
+from tool import TOOL, Case, line
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[3])
 
@@ -49,7 +51,7 @@ class Config(Case):
     def test_a_bad_file_stops_every_command(self):
         self.conf("db t.db", "lisen 127.0.0.1:0")
         for words in ["query", "SELECT 1"], ["stats", "--account", "1"], ["serve"], ["follow", "x"]:
-            said = self.ask(*words, status=2).stderr
+            said = re.sub(r"^\S+Z error ", "", self.ask(*words, status=2).stderr)
             self.assertEqual(said, f"tollbook {words[0]}: t.conf: line 2: No command has an option \"lisen\". "
                                    "Did you mean \"listen\"?\n")
         self.ask("stats", "--help")
@@ -64,7 +66,7 @@ class Config(Case):
         self.conf(*example.splitlines())
         self.assertEqual(self.place(), "/var/lib/tollbook/tollbook.db")
         self.conf("# the server", "db /var/lib/tollbook/tollbook.db", "lisen 127.0.0.1:8080")
-        said = self.ask("serve", status=2).stderr.replace("t.conf", "/etc/tollbook/tollbook.conf")
+        said = self.ask("backup", status=2).stderr.replace("t.conf", "/etc/tollbook/tollbook.conf")
         self.assertIn(said, text)
 
     def test_a_server_and_its_senders_share_a_file(self):
@@ -89,6 +91,48 @@ class Config(Case):
         self.assertEqual(counted, "count(*)\n1\n")
         server.terminate()
         self.assertEqual(server.wait(60), 0)
+
+
+class Messages(Case):
+    def ask(self, *words, status=0, **variables):
+        done = subprocess.run([TOOL, *words], capture_output=True, text=True, cwd=self.folder, timeout=120, check=False,
+                              env={**self.environment(), **variables})
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr.splitlines()
+
+    def test_levels(self):
+        self.write("log", "bad\n" + line(1))
+        self.apply()
+        self.assertEqual(len(self.ask("ingest", "--db", "t.db", "log")), 2)
+        self.assertEqual(self.ask("ingest", "--db", "t.db", "log"), ["tollbook ingest: log: nothing new: its 2 lines were taken before."])
+        self.assertEqual(self.ask("ingest", "--db", "t.db", "--log-level", "warning", "log"), [])
+        self.assertEqual(len(self.ask("ingest", "--db", "no.db", "--log-level", "error", "log", status=3)), 1)
+        self.write("t.conf", "log-level debug\nthreads 1\n")
+        said = self.ask("ingest", "--config", "t.conf", "log", TOLLBOOK_DB="t.db")
+        for part in ("--config t.conf: given", "--db t.db: TOLLBOOK_DB", "--threads 1: line 2 of t.conf"):
+            self.assertIn("tollbook ingest: " + part, said)
+        self.assertNotIn("abcd", "".join(self.ask("stats", "--server", "http://127.0.0.1:1", "--key", "abcd", "--account", "1",
+                                                  "--log-level", "debug", status=3)))
+
+    def test_json_lines(self):
+        rows = [json.loads(row) for row in self.ask("query", "--db", "t.db", "--log-format", "json",
+                                                    'SELECT "\n\x01"', status=2)]
+        self.assertEqual([(row["time"], row["level"], row["command"]) for row in rows[:1]],
+                         [("2026-11-20T12:00:00.000Z", "error", "query")])
+        self.assertIn("\\x01", rows[0]["message"])
+
+    def test_a_service_has_moments_and_the_journal_priorities(self):
+        missing = ("follow", "--db", "no.db", "--once", "log")
+        self.assertRegex(self.ask(*missing, status=3)[0], r"^2026-11-20T12:00:00\.000Z error tollbook follow: no\.db: ")
+        read, write = os.pipe()
+        about = os.fstat(write)
+        for name, begin in ((f"{about.st_dev}:{about.st_ino}", "<3>tollbook follow: no.db: "),
+                            (f"{about.st_dev}:1", "2026-11-20T12:00:00.000Z error tollbook")):
+            subprocess.run([TOOL, *missing], cwd=self.folder, stderr=write, timeout=120, check=False,
+                           env={**self.environment(), "JOURNAL_STREAM": name})
+            self.assertTrue(os.read(read, 65536).decode().startswith(begin))
+        os.close(read)
+        os.close(write)
 
 
 if __name__ == "__main__":
