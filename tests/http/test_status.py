@@ -3,6 +3,7 @@ is not, and the exit status that a monitoring script reads. The clock stands at 
 """
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import unittest
@@ -37,7 +38,7 @@ class Status(Case):
         """The same from both sides."""
         found = []
         for code, out, err in self.here(*words), self.there(*words):
-            answer = json.loads(out)
+            answer = json.loads(re.sub(r"Only \d+ MiB", "Only some MiB", out))  # others write to that disk
             self.assertEqual((err, code), ("", 0 if answer["healthy"] else 1))
             self.assertEqual(answer["healthy"], answer["problems"] == [])
             found.append(answer["problems"])
@@ -94,8 +95,7 @@ class Status(Case):
 
     def test_a_full_disk(self):
         found = self.problems("--backup-hours", 0, "--verify-hours", 0, "--min-free-mb", 1 << 40)
-        self.assertRegex(found.pop("disk"), r"^Only \d+ MiB are free on the database's disk\.$")
-        self.assertEqual(found, {})
+        self.assertEqual(found, {"disk": "Only some MiB are free on the database's disk."})
 
     def test_logs_that_stopped(self):
         self.assertEqual(self.problems(*ANY, "--intake-hours", 1), {})

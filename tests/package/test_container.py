@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -123,8 +124,10 @@ class Image(unittest.TestCase):
             self.skipTest("debootstrap is not installed, or this is not root")
         rows = run("apt-get", "indextargets", "--format", "$(CREATED_BY) $(RELEASE) $(REPO_URI)").stdout.split("\n")
         mirrors = [row.split()[2] for row in rows if row.startswith(f"Packages {suite} ")]
-        if not mirrors:
-            self.skipTest(f"this machine has no mirror of {suite}")
+        try:
+            urllib.request.urlopen(f"{mirrors[0]}dists/{suite}/Release", timeout=PATIENCE).close()
+        except (IndexError, OSError):
+            self.skipTest(f"this machine reaches no mirror of {suite}")
         run("debootstrap", "--variant=minbase", suite, self.root, mirrors[0])
 
     def execute(self, *command, stdin=None):

@@ -158,7 +158,7 @@ class Installed(unittest.TestCase):
     def test_the_unit_starts_what_is_installed(self):
         unit = (self.prefix / "lib/systemd/system/tollbook.service").read_text()
         self.assertIn("\nExecStart=/opt/t/bin/tollbook serve $TOLLBOOK_OPTIONS\n", unit)
-        self.assertIn("\nExecReload=kill -HUP $MAINPID\n", unit)
+        self.assertIn("\nExecReload=/bin/sh -c 'kill -HUP $MAINPID'\n", unit)
         self.assertIn("\nSystemCallFilter=@system-service\n", unit)
         unit = (self.prefix / "lib/systemd/system/tollbook-follow.service").read_text()
         self.assertIn("\nExecStart=/opt/t/bin/tollbook follow --metrics ", unit)

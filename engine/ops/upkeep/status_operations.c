@@ -29,12 +29,13 @@ static void format_age(int64_t us, char *out, size_t size)
     static const struct {
         const char *name;
         int64_t us;
-    } units[] = {{"days", 24 * TB_US_PER_HOUR}, {"hours", TB_US_PER_HOUR}, {"minutes", TB_US_PER_HOUR / 60}, {"seconds", TB_US_PER_S}};
+    } units[] = {{"day", 24 * TB_US_PER_HOUR}, {"hour", TB_US_PER_HOUR}, {"minute", TB_US_PER_HOUR / 60}, {"second", TB_US_PER_S}};
     size_t i = 0;
     if (us < 0) us = 0;
     while (i + 1 < sizeof units / sizeof *units && us < 2 * units[i].us)
         i++;
-    snprintf(out, size, "%" PRId64 " %s", us / units[i].us, units[i].name);
+    const int64_t n = us / units[i].us;
+    snprintf(out, size, "%" PRId64 " %s%s", n, units[i].name, n == 1 ? "" : "s");
 }
 
 /* "2026-11-04T09:00:00Z, 6 hours ago" */
