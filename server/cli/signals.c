@@ -83,7 +83,7 @@ static const struct {
     {"secret-file", "the secret file", false, reload_secret},
     {"alert-secret-file", "the alert secret file", false, reload_alert_secret},
     {"usage-credentials", "the login of the usage servers", false, reload_usage_login},
-    {"tls-cert", "the TLS certificate and key", false, reload_tls},
+    {"tls-cert", "the TLS certificate", false, reload_tls},
 };
 #define FILES (sizeof files / sizeof *files)
 

@@ -45,28 +45,37 @@ ENTER = "\n    ".join([
     "jmp *%r11\n"])
 
 
-def functions(library):
-    """(name, version or "") of each function that the library exports."""
+# Variables of GnuTLS that hold a function of the C library. libmicrohttpd reads the first; its others are used by nothing here.
+ALLOCATORS = {"gnutls_malloc": "malloc", "gnutls_calloc": "calloc", "gnutls_realloc": "realloc", "gnutls_free": "free"}
+
+
+def symbols(library):
+    """(name, version or "") of each function that the library exports, and of each of ALLOCATORS."""
     said = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True,
                           text=True).stdout
-    found = set()
+    found, held = set(), set()
     for _, kind, symbol in (line.split() for line in said.splitlines()):
         if kind == "A":
             continue  # a version's own name
-        if kind not in "TW":
+        name, version = re.fullmatch(r"(\w+)(?:@@?(.+))?", symbol).groups("")
+        if kind in "TW":
+            found.add((name, version))
+        elif name in ALLOCATORS:
+            held.add((name, version))
+        elif "gnutls" not in library:
             sys.exit(f"{library} exports {symbol}, which is no function: no stand-in for it")
-        found.add(re.fullmatch(r"(\w+)(?:@@?(.+))?", symbol).groups(""))
-    return sorted(found)
+    return sorted(found), sorted(held)
 
 
-def code(library, names):
+def code(library, names, held):
     jumps = "".join(FUNCTION.format(name=name, index=i, offset=8 * i) for i, name in enumerate(names))
     lines = "\n".join(f'    "{line}\\n"' for line in (ENTER + jumps).splitlines())
     listed = "\n".join(f'    "{name}\\0"' for name in names)
+    variables = "".join(f"extern void *{name};\nvoid *{name} = (void *){ALLOCATORS[name]};\n" for name in held)
     return (f'/* The stand-in of {library}, by tests/lazy/lazy.py. */\n#include "load.c"\n\n'
             f"_Atomic(void *) lazy_slots[{len(names)}];\n"
             f'const char lazy_library[] = "{library}";\n'
-            f"const char lazy_names[] =\n{listed};\n\n__asm__(\n{lines});\n")
+            f"const char lazy_names[] =\n{listed};\n{variables}\n__asm__(\n{lines});\n")
 
 
 def script(found):
@@ -80,9 +89,9 @@ def script(found):
 
 
 def main(library, source, versions):
-    found = functions(library)
-    Path(source).write_text(code(library, [name for name, _ in found]))
-    Path(versions).write_text(script(found))
+    found, held = symbols(library)
+    Path(source).write_text(code(library, [name for name, _ in found], [name for name, _ in held]))
+    Path(versions).write_text(script(found + held))
 
 
 if len(sys.argv) != 4:
