@@ -71,10 +71,8 @@ int main(int argc, char **argv)
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return help(1, argv);
     if (argc > 0 && (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "version") == 0 ||
-                     strcmp(argv[0], "-V") == 0 || strcmp(argv[0], "-v") == 0)) {
-        printf("tollbook %s\n", TB_VERSION);
-        return end_help();
-    }
+                     strcmp(argv[0], "-V") == 0 || strcmp(argv[0], "-v") == 0))
+        return cli_version(stdout);
     const cli_command *command =
         cli_find(cli_commands, cli_n_commands, argc, argv, &words, &err);
     if (argc > 1 && strcmp(argv[argc - 1], "help") == 0 && access("help", F_OK) != 0 && argc - 1 == (command ? words : 1))

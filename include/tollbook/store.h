@@ -35,8 +35,17 @@ typedef struct tb_store_options {
     int64_t now_us;    /* recorded by migrations */
     const tb_usage_client *usage; /* usage servers that hold the counters, once a writer has named them; NULL: the
                                    * file holds them. Must outlive the store */
+    /* Hears of a writer's upgrade of an older file, in tb_store_open: the schema that the file has, the one that is reached
+     * so far and the one that it gets. Called at the beginning, about a hundred times a second, after each step, and with
+     * `reached` as `to` once all of it is stored. NULL: nobody hears of it. */
+    void (*upgrading)(void *ctx, int from, int reached, int to);
+    void *upgrading_ctx;
 } tb_store_options; /* NULL in its place: all zero */
 
+/* The newest schema: the one that a writer gives a file. */
+int tb_store_schema(void);
+/* The version of the SQLite library that runs. */
+const char *tb_store_sqlite(void);
 /* Makes a file with the newest schema. TB_E_IO: the file exists already. */
 TB_MUST_USE tb_code tb_store_create(const char *path, const tb_store_options *options,
                                     tb_error *err);
@@ -66,8 +75,6 @@ typedef struct tb_writer {
     int64_t since_us;         /* INT64_MIN: unknown */
 } tb_writer;
 bool tb_store_writer(const tb_store *store, tb_writer *ret_writer);
-/* The number of the schema that this program makes and that every file has once it is open. */
-int tb_store_schema(void);
 /* A second thread that a writer may use. */
 typedef struct tb_helper {
     /* Starts work(arg) on the other thread and returns at once; false: it cannot. Every start is followed by a

@@ -8,6 +8,7 @@
 #include "api/alerts.h"
 #include "api/handlers.h"
 #include "api/machine.h"
+#include "http/build.h"
 #include "http/clock.h"
 #include "http/marks.h"
 #include "http/process.h"
@@ -328,8 +329,8 @@ static void put_server(const server *s, tb_buf *out)
                 accesslog_dropped(s->log));
     tb_buf_fmt(out,
                "# HELP tollbook_build_info The program.\n# TYPE tollbook_build_info gauge\n"
-               "tollbook_build_info{version=\"%s\"} 1\n",
-               TB_VERSION);
+               "tollbook_build_info{version=\"%s\",schema=\"%d\",commit=\"%s\"} 1\n",
+               TB_VERSION, tb_store_schema(), build_commit());
 }
 
 static void put_marks(request *r, tb_buf *out)

@@ -14,6 +14,7 @@
 #include "cli/secret.h"
 #include "feed/source.h"
 #include "http/message.h"
+#include "http/upgrade.h"
 #include "tollbook/calendar.h"
 
 #define USAGE_TIMEOUT_MS 8000
@@ -271,6 +272,8 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
     int status = cli_usage(call, "usage", &servers);
     if (status) return status;
     options.usage = usage_servers_client(servers);
+    upgrade_watch watch;
+    upgrade_watch_begin(&watch, cli_text(call, "db"), &options);
     tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);
     if (code == TB_OK) {
         if (!write) cli_warn_links(call, *ret_store);

@@ -24,6 +24,8 @@ int cli_status(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_usage_migrate(const cli_call *call);
 int cli_query(const cli_call *call);
+/* `tollbook --version`. Returns an exit status. */
+int cli_version(FILE *out);
 
 extern cli_command cli_commands[];
 extern const size_t cli_n_commands;

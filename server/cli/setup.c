@@ -21,6 +21,7 @@
 #include "cli/hint.h"
 #include "http/new_file.h"
 #include "http/process.h"
+#include "http/upgrade.h"
 #include "tollbook/operation.h"
 
 #define FIRST_KEY  ".first-key"
@@ -163,8 +164,9 @@ static tb_code write_key(tb_store *store, void *ctx, tb_error *err)
 static int make_key(setup *s)
 {
     tb_error err;
-    const tb_store_options options = {
-        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+    tb_store_options options = {.write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+    upgrade_watch watch;
+    upgrade_watch_begin(&watch, s->db, &options);
     tb_code code = tb_store_open(s->db, &options, &s->ops.store, &err);
     if (code == TB_E_LOCKED)
         return locked(s, "There is no key of role Operator, and none can be made now: ", &err);

@@ -14,6 +14,7 @@
 #include "http/clock.h"
 #include "http/handler.h"
 #include "http/message.h"
+#include "http/upgrade.h"
 #include "tollbook/logstore.h"
 #include "tollbook/eventids.h"
 
@@ -63,6 +64,8 @@ static tb_code open_writing(server *s, tb_error *err)
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
         .usage = usage_servers_client(s->options.usage)};
+    upgrade_watch watch;
+    upgrade_watch_begin(&watch, s->options.db, &options);
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];

@@ -495,7 +495,10 @@ class MetricsKey(Case):
         for key in ("user", "other", "ingest"):
             self.refused(self.server.get("/metrics", key), 403, "authorization.forbidden")
         for key in ("operator", "feeder"):
-            self.assertIn(b"tollbook_build_info", self.server.get("/metrics", key).body)
+            said = re.search(r'tollbook_build_info\{version="(.*)",schema="(\d+)",commit="(.*)"\} 1',
+                             self.server.get("/metrics", key).body.decode())
+            version = subprocess.run([TOLLBOOK, "--version"], capture_output=True, text=True, check=True).stdout
+            self.assertTrue(version.startswith("tollbook {}\nschema {}\ncommit {}\n".format(*said.groups())), said)
 
     def test_as_scrapers_send_it(self):
         for key, status in (("operator", 200), ("feeder", 200), ("user", 403)):

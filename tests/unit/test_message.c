@@ -1,5 +1,6 @@
 /* Messages on standard error: their forms, which of them are wanted, and that JSON is valid whatever a message holds. */
 #include "http/message.h"
+#include "http/upgrade.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -90,6 +91,39 @@ START_TEST(a_level_wants_what_is_more_important)
 }
 END_TEST
 
+/* --- upgrades --- */
+
+START_TEST(a_short_upgrade_is_one_line_and_a_long_one_is_told_on_the_way)
+{
+    static const struct {
+        int ms, reached;
+        message_level level;
+        const char *said; /* NULL: nothing */
+    } steps[] = {
+        {0, 27, MESSAGE_DEBUG, "t.db: upgrade from schema 27 to 29: at 27"},
+        {2999, 27, MESSAGE_DEBUG, NULL},
+        {3000, 27, MESSAGE_INFO, "t.db is being upgraded from schema 27 to 29, for 3 s now; the step to 28 runs. Cut off, it leaves "
+                                 "the file as it was."},
+        {12999, 27, MESSAGE_DEBUG, NULL},
+        {12999, 28, MESSAGE_DEBUG, "t.db: upgrade from schema 27 to 29: at 28"},
+        {13000, 28, MESSAGE_INFO, "t.db is being upgraded from schema 27 to 29, for 13 s now; the step to 29 runs. Cut off, it leaves "
+                                  "the file as it was."},
+        {14250, 29, MESSAGE_INFO, "t.db was upgraded from schema 27 to 29 in 14.2 s. Older versions of tollbook refuse it now: only a "
+                                  "backup from before leads back."},
+    };
+    upgrade_watch w = {.path = "t.db"};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        char text[UPGRADE_TEXT_MAX];
+        message_level level;
+        const int schemas[] = {27, steps[i].reached, 29};
+        ck_assert_int_eq(upgrade_tell(&w, INT64_C(5000000) + steps[i].ms * 1000, schemas, &level, text), steps[i].said != NULL);
+        if (!steps[i].said) continue;
+        ck_assert_str_eq(text, steps[i].said);
+        ck_assert_int_eq(level, steps[i].level);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("message");
@@ -99,6 +133,7 @@ int main(void)
     tcase_add_test(tcase, a_message_does_nothing_to_a_terminal);
     tcase_add_test(tcase, json_is_one_valid_line_whatever_the_message_holds);
     tcase_add_test(tcase, a_level_wants_what_is_more_important);
+    tcase_add_test(tcase, a_short_upgrade_is_one_line_and_a_long_one_is_told_on_the_way);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -29,6 +29,7 @@
 #define READER_CACHE_KIB 8192
 #define WRITER_WAIT_MS 2000
 #define READER_WAIT_MS 250
+#define STEPS_PER_TELL 100000 /* of SQLite's machine: a few milliseconds */
 #define CHECKPOINT_PAGES 1000 /* of 8 KiB */
 #define CUT_PAGES        2000 /* a WAL that grew beside a reader: its file becomes empty once the reader is gone */
 
@@ -151,6 +152,16 @@ static tb_code check_identity(tb_store *store, int64_t *ret_version, tb_error *e
     return TB_OK;
 }
 
+int tb_store_schema(void)
+{
+    return tb__schema_version;
+}
+
+const char *tb_store_sqlite(void)
+{
+    return sqlite3_libversion();
+}
+
 /* --- creation and migrations --- */
 
 static tb_code put_default_regions(tb_store *store, tb_error *err)
@@ -170,13 +181,31 @@ static tb_code wipe_trees(tb_store *store, tb_error *err)
     return code;
 }
 
-static tb_code run_steps(tb_store *store, int from, tb_error *err)
+/* An upgrade that somebody hears of. */
+typedef struct upgrade {
+    const tb_store_options *options;
+    int from, reached;
+} upgrade;
+
+/* Also as SQLite's progress handler. */
+static int tell_upgrade(void *ctx)
+{
+    const upgrade *u = ctx;
+    if (u->from && u->options->upgrading)
+        u->options->upgrading(u->options->upgrading_ctx, u->from, u->reached, tb__schema_version);
+    return 0;
+}
+
+static tb_code run_steps(tb_store *store, upgrade *u, tb_error *err)
 {
     char stamp[120];
+    const int from = u->from;
     tb_code code = TB_OK;
     for (int version = from; !code && version < tb__schema_version; version++) {
         code = tb__exec(store->db, store->path, tb__migrations[version], err);
         if (!code && version == 0) code = put_default_regions(store, err);
+        if (version + 1 < tb__schema_version) u->reached = version + 1; /* the last is reached once all of it is stored */
+        if (!code) tell_upgrade(u);
     }
     if (!code && from == 1) code = tb__rungs_adopt(store, err);
     if (!code && from) code = wipe_trees(store, err);
@@ -225,13 +254,19 @@ static tb_code check_pages(tb_store *store, tb_error *err)
 
 /* Migrates the schema from `from` to the newest: all steps or none, so that an interrupted migration leaves the file of
  * the older version. */
-static tb_code migrate(tb_store *store, int from, tb_error *err)
+static tb_code migrate(tb_store *store, const tb_store_options *options, int from, tb_error *err)
 {
+    upgrade u = {options, from, from};
+    tell_upgrade(&u);
+    if (options->upgrading) sqlite3_progress_handler(store->db, STEPS_PER_TELL, tell_upgrade, &u);
     tb_code code = from ? check_pages(store, err) : TB_OK;
     if (!code) code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
-    if (!code) code = run_steps(store, from, err);
+    if (!code) code = run_steps(store, &u, err);
     if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
+    sqlite3_progress_handler(store->db, 0, NULL, NULL);
     if (code) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    u.reached = tb__schema_version;
+    if (!code) tell_upgrade(&u);
     return code;
 }
 
@@ -338,7 +373,7 @@ tb_code tb_store_create(const char *path, const tb_store_options *options, tb_er
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d; PRAGMA journal_mode=WAL;", PAGE_SIZE);
     if (!code) code = tb__exec(store->db, path, sql, err);
     if (!code) code = check_held(store, err);
-    if (!code) code = migrate(store, 0, err);
+    if (!code) code = migrate(store, &writer, 0, err);
     tb_store_close(store);
     return code;
 }
@@ -428,7 +463,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     if (code) code = open_immutable(store, options, code, &version, err);
     if (!code) code = check_held(store, err);
     if (!code && version < tb__schema_version) {
-        if (options->write) code = migrate(store, (int)version, err);
+        if (options->write) code = migrate(store, options, (int)version, err);
         else
             code = tb_fail(err, TB_E_READ_ONLY, NULL,
                            "%s has the older schema %lld. Back it up with the tollbook that wrote "
@@ -597,11 +632,6 @@ void tb_store_back_to_mark(tb_store *store)
 bool tb_store_writer(const tb_store *store, tb_writer *ret_writer)
 {
     return tb__held_writer(store->held, ret_writer);
-}
-
-int tb_store_schema(void)
-{
-    return tb__schema_version;
 }
 
 void tb_store_checkpoint(tb_store *store, bool all)

@@ -88,8 +88,12 @@ class Upgrade(Case):
     def upgrade(self, version):
         """By a writing command that has nothing to write."""
         db = self.load(version)
-        self.run_tool("ingest", "--db", db, "-", now=NOVEMBER)
+        said = self.run_tool("ingest", "--db", db, "--log-level", "debug", "-", now=NOVEMBER).err
         self.assertEqual(user_version(db), self.newest)
+        self.assertRegex(said, rf"tollbook ingest: {db} was upgraded from schema {version} to {self.newest} in \d+\.\d s\. Older")
+        steps = re.findall(rf"upgrade from schema {version} to {self.newest}: at (\d+)\n", said)
+        self.assertEqual([int(step) for step in steps], list(range(version, self.newest)))
+        self.assertNotIn("upgrade", self.run_tool("ingest", "--db", db, "--log-level", "debug", "-", now=NOVEMBER).err)
         return db
 
     def each(self, check, versions=VERSIONS):

@@ -45,7 +45,14 @@ class Usage(Case):
             self.assertEqual(path.stat().st_mode & 0o077, 0, path)
 
     def test_version(self):
-        self.assertRegex(self.run_tool("--version").out, r"^tollbook \d+\.\d+\.\d+\n$")
+        said = self.run_tool("--version").out
+        self.assertRegex(said, r"^tollbook \d+\.\d+\.\d+\nschema \d+\ncommit ([0-9a-f]{12}(-modified)?|unknown)\nSQLite ")
+        parts = [line.split() for line in said.splitlines()[3:]]
+        self.assertEqual([name for name, _ in parts], ["SQLite", "libmicrohttpd", "libcurl", "OpenSSL", "jansson", "libsodium",
+                                                       "zlib", "zstd", "xxHash"])
+        for name, version in parts:
+            self.assertRegex(version, r"^\d+\.\d+", name)
+        self.assertIn(f"schema {self.query('PRAGMA user_version')[0][0]}\n", said)
 
     def test_mistakes_are_status_2_on_standard_error_and_name_the_remedy(self):
         for words, remedy in (
