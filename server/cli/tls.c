@@ -35,7 +35,7 @@ static void warn_invalid(const cli_call *call, const tls_pair *pair)
     char text[21] = {0};
     const int64_t now_s = clock_wall_us() / TB_US_PER_S;
     tls_pair_valid(pair, &from_s, &until_s);
-    const bool expired = until_s < now_s;
+    const bool expired = until_s <= now_s;
     if (!expired && from_s <= now_s) return;
     tb_time_format((expired ? until_s : from_s) * TB_US_PER_S, text);
     cli_say(call, "Warning: the certificate %s %s %s; clients will refuse it. Renew it, then send SIGHUP.",

@@ -492,12 +492,8 @@ struct MHD_Daemon *handler_start(worker *w)
     const server_options *o = &w->server->options;
     /* The library's inactivity timeout is off: the sweeper's deadlines cover every phase, and the library would take a
      * lock and read the clock for each piece read or sent. Its strict mode is off, too: head_read refuses the same
-     * requests, with an answer that says why.
-     * With TLS a connection's first head has left the socket when the library gets it. MHD_USE_TURBO makes the library
-     * read before it polls; and it closes without shutdown(), so that the closure alert can be sent when it says that
-     * it closes. */
+     * requests, with an answer that says why. */
     return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC |
-                                (o->tls ? MHD_USE_TURBO : MHD_NO_FLAG) |
                                 MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG,
                             0, NULL, NULL, on_request, w, MHD_OPTION_EXTERNAL_LOGGER, on_message, w,
                             MHD_OPTION_CONNECTION_LIMIT, o->limits.most + 64,

@@ -159,11 +159,9 @@ conn *conns_at(const conns *c, int fd)
     return k && k->fd == fd && k->opened ? k : NULL;
 }
 
-/* A TLS session whose answers were all sent whole ends in order. */
 void conn_closed(conn *k)
 {
     conns *c = k->conns;
-    if (k->tls && k->opened && k->framing.heads == k->answered) tls_end(k->tls);
     pthread_mutex_lock(&c->lock);
     free_slot(k);
     pthread_cond_broadcast(&c->wake);

@@ -150,7 +150,7 @@ void conn_set_last(conn *k);
 void conn_answered(conn *k);
 /* Whether the client has closed its side. From any thread. */
 bool conn_client_left(const conn *k);
-/* The library closes it now, or did not take it over. */
+/* The library has closed it, or did not take it over. */
 void conn_closed(conn *k);
 
 /* Whether it is a loopback address. */

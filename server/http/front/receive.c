@@ -230,26 +230,35 @@ void conn_answered(conn *k)
 ssize_t receive_instead(int fd, void *to, size_t len, int flags) __asm__("recv");
 ssize_t send_instead(int fd, const void *from, size_t len, int flags) __asm__("send");
 ssize_t send_parts_instead(int fd, const struct msghdr *message, int flags) __asm__("sendmsg");
+int shutdown_instead(int fd, int how) __asm__("shutdown");
 
-/* The session of this thread's connection, or NULL. */
-static tls *session_of(int fd)
+/* This thread's connection, if it has a session. */
+static conn *encrypted_at(int fd)
 {
-    const conn *k = thread_conns ? conns_at(thread_conns, fd) : NULL;
-    return k ? k->tls : NULL;
+    conn *k = thread_conns ? conns_at(thread_conns, fd) : NULL;
+    return k && k->tls ? k : NULL;
 }
 
 ssize_t send_instead(int fd, const void *from, size_t len, int flags)
 {
     const struct iovec whole = {(void *)(uintptr_t)from, len};
-    tls *t = session_of(fd);
-    return t ? tls_send(t, &whole, 1, flags) : sendto(fd, from, len, flags, NULL, 0);
+    const conn *k = encrypted_at(fd);
+    return k ? tls_send(k->tls, &whole, 1, flags) : sendto(fd, from, len, flags, NULL, 0);
 }
 
 /* The kernel's call by its number, as the C library has sendmsg() under this name alone. */
 ssize_t send_parts_instead(int fd, const struct msghdr *message, int flags)
 {
-    tls *t = session_of(fd);
-    return t ? tls_send(t, message->msg_iov, message->msg_iovlen, flags) : syscall(SYS_sendmsg, fd, message, flags);
+    const conn *k = encrypted_at(fd);
+    return k ? tls_send(k->tls, message->msg_iov, message->msg_iovlen, flags) : syscall(SYS_sendmsg, fd, message, flags);
+}
+
+/* The library closes a connection. If all its requests were answered whole, the session ends in order. */
+int shutdown_instead(int fd, int how)
+{
+    const conn *k = encrypted_at(fd);
+    if (k && k->framing.heads == k->answered) tls_end(k->tls);
+    return (int)syscall(SYS_shutdown, fd, how);
 }
 
 ssize_t receive_instead(int fd, void *to, size_t len, int flags)

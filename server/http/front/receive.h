@@ -1,6 +1,6 @@
 /* Replaces recv() for libmicrohttpd: the program's own function of that name is found before the C library's. On a
  * worker's thread, and for a socket that is a connection, it returns only bytes that the framing passes; other sockets
- * are read directly. send() and sendmsg() are replaced for connections with TLS, in the same way.
+ * are read directly. send(), sendmsg() and shutdown() are replaced for connections with TLS, in the same way.
  *
  * The library uses edge-triggered polling and takes a short read for "the kernel has no more". So a read is short only
  * if that is true, or if a head is incomplete and more has to come anyway. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,8 @@ struct tls {
     bool failed;          /* nothing more is sent, either */
     bool plain;
     bool blocked;         /* the socket had no more, or took no more */
+    bool pending;         /* only tls_peek was called */
+    bool left;            /* the last byte that was read is still in the socket */
     bool unsent;          /* a record is encrypted and not sent whole */
     size_t ahead;         /* bytes that were sent, and that the caller will pass again */
     char *head;           /* HEAD_MAX bytes or NULL: what tls_peek has decrypted */
@@ -127,12 +130,35 @@ void tls_pair_release(tls_pair *p)
 
 /* --- a session --- */
 
+static ssize_t read_socket(const tls *t, void *to, size_t len, int flags)
+{
+    return recvfrom(t->fd, to, len, flags | MSG_DONTWAIT, NULL, NULL);
+}
+
+/* Whether something follows the byte that is still in the socket: another one, or the client's end. */
+static bool has_more(const tls *t)
+{
+    char bytes[2];
+    struct pollfd p = {.fd = t->fd, .events = POLLRDHUP};
+    return read_socket(t, bytes, sizeof bytes, MSG_PEEK) != 1 || poll(&p, 1, 0) > 0;
+}
+
+/* Of a pending connection the last byte stays in the socket: the library polls the socket when it takes it over, and would
+ * not read it if it were empty. */
 static ssize_t pull(gnutls_transport_ptr_t ptr, void *to, size_t len)
 {
     tls *t = ptr;
-    const ssize_t n = recvfrom(t->fd, to, len, MSG_DONTWAIT, NULL, NULL);
+    char left;
+    if (t->left && t->pending && !has_more(t)) {
+        t->blocked = true;
+        errno = EAGAIN;
+        return -1;
+    }
+    if (t->left) t->left = read_socket(t, &left, 1, 0) != 1;
+    const ssize_t n = read_socket(t, to, len, t->pending ? MSG_PEEK : 0);
+    if (t->pending && n > 0) t->left = n == 1 || read_socket(t, to, (size_t)n - 1, 0) == n - 1;
     t->blocked |= n <= 0;
-    if (n != 0 || len == 0) return n;
+    if (n != 0) return n;
     t->ended = true; /* GnuTLS would send nothing any more if it knew; answers go on, as without TLS */
     errno = EAGAIN;
     return -1;
@@ -160,6 +186,7 @@ tls *tls_new(tls_pair *pair, int fd)
     atomic_fetch_add(&pair->holds, 1);
     t->pair = pair;
     t->fd = fd;
+    t->pending = true;
     return t;
 }
 
@@ -185,7 +212,7 @@ static ssize_t begin_session(tls *t)
     static const gnutls_datum_t protocols[] = {{(unsigned char *)(uintptr_t) "http/1.1", 8},
                                                {(unsigned char *)(uintptr_t) "http/1.0", 8}};
     unsigned char first;
-    const ssize_t n = recvfrom(t->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT, NULL, NULL);
+    const ssize_t n = read_socket(t, &first, 1, MSG_PEEK);
     if (n <= 0) return n;
     if (first != 22) { /* no handshake record */
         t->plain = first >= 'A' && first <= 'Z';
@@ -264,6 +291,7 @@ static ssize_t decrypt(tls *t, char *to, size_t len)
 
 ssize_t tls_receive(tls *t, void *to, size_t len)
 {
+    t->pending = false;
     ssize_t n = t->head ? take_head(t, to, len) : 0;
     if ((size_t)n == len) return n;
     const ssize_t more = decrypt(t, (char *)to + n, len - (size_t)n);
