@@ -46,9 +46,10 @@ static int run_command(const cli_command *command, int argc, char **argv)
 {
     cli_call call;
     tb_error err;
-    cli_use_messages(&(cli_call){.command = command});
+    cli_use_messages(&(cli_call){.command = command}, command->runs_on);
     if (cli_parse(command, argc, argv, config_use, &call, &err)) return cli_refuse(&err);
-    cli_use_messages(&call);
+    cli_use_messages(&call, command->runs_on);
+    cli_tell_options(&call);
     if (call.help) {
         cli_help(stdout, command);
         return end_help();

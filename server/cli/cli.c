@@ -23,6 +23,20 @@
 #define KEY_MOST 1024 /* bytes of a key file */
 #define SAID_MOST ((size_t)4 << 20)
 
+/* Before a message about an option that the configuration file gave: where it stands there. */
+static void put_config_line(const cli_call *call, const char *text, tb_buf *out)
+{
+    const size_t len = strncmp(text, "--", 2) == 0 ? strcspn(text + 2, " :") : 0;
+    const config *file = config_in_use();
+    for (size_t i = 0; file && i < call->n_values; i++) {
+        const cli_value *value = &call->values[i];
+        if (!value->line || strlen(value->option->name) != len || strncmp(value->option->name, text + 2, len) != 0) continue;
+        tb_buf_fmt(out, "%s: line %u: ", file->path, value->line);
+        break;
+    }
+}
+
+TB_PRINTF(3, 0)
 static void say_at(const cli_call *call, message_level level, const char *fmt, va_list args)
 {
     char *text;
@@ -30,6 +44,7 @@ static void say_at(const cli_call *call, message_level level, const char *fmt, v
     if (!message_wanted(level)) return;
     const int n = vasprintf(&text, fmt, args);
     tb_buf_init(&said, SAID_MOST, NULL);
+    put_config_line(call, n < 0 ? fmt : text, &said);
     hint_put(call, cli_commands, cli_n_commands, n < 0 ? fmt : text, &said);
     tb_buf_add(&said, "", 1);
     message_put(level, !said.failed ? said.data : n < 0 ? fmt : text);
@@ -112,11 +127,10 @@ tb_code cli_now(int64_t *ret_now_us, tb_error *err)
     return TB_OK;
 }
 
-/* Where each option's value comes from. */
-static void tell_options(const cli_call *call)
+void cli_tell_options(const cli_call *call)
 {
     const config *file = config_in_use();
-    for (size_t i = 0; i < call->n_values; i++) {
+    for (size_t i = 0; message_wanted(MESSAGE_DEBUG) && i < call->n_values; i++) {
         const cli_value *value = &call->values[i];
         const char *shown = value->option->secret ? "(a secret)" : value->text, *name = value->option->name;
         if (value->line)
@@ -125,7 +139,7 @@ static void tell_options(const cli_call *call)
     }
 }
 
-void cli_use_messages(const cli_call *call)
+void cli_use_messages(const cli_call *call, bool runs_on)
 {
     static const char *const names[] = {
 #define TB_X(level, name, priority) name,
@@ -136,14 +150,13 @@ void cli_use_messages(const cli_call *call)
     message_options o = {.command = call->command->name,
                          .least = MESSAGE_INFO,
                          .json = cli_is(call, "log-format", "json"),
-                         .moments = call->command->runs_on,
+                         .moments = runs_on,
                          .fixed_us = INT64_MIN};
     tb_error none;
     for (int i = 0; level && i < MESSAGE_LEVEL_COUNT; i++)
         if (strcmp(level, names[i]) == 0) o.least = (message_level)i;
     if (fixed && *fixed && cli_now(&o.fixed_us, &none)) o.fixed_us = INT64_MIN; /* the command says that it is bad */
     message_use(&o);
-    if (message_wanted(MESSAGE_DEBUG)) tell_options(call);
 }
 
 int cli_clock(const cli_call *call, int64_t *ret_now_us)

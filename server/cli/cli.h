@@ -44,8 +44,11 @@ void cli_say(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
 void cli_warn(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
 /* and what was done. */
 void cli_note(const cli_call *call, const char *fmt, ...) TB_PRINTF(2, 3);
-/* How messages are written from now on: the call's --log-level and --log-format. */
-void cli_use_messages(const cli_call *call);
+/* How messages are written from now on: the call's --log-level and --log-format; with their moments where it runs on until
+ * it is told to stop. */
+void cli_use_messages(const cli_call *call, bool runs_on);
+/* Says where each option's value comes from, at level debug. */
+void cli_tell_options(const cli_call *call);
 /* Says what went wrong, where (subject: a file's name, or NULL; then line and byte) and, where the
  * code has a standing remedy, what to do. Returns the code's exit status. */
 int cli_fail(const cli_call *call, const char *subject, const tb_error *err);

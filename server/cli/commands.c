@@ -11,7 +11,7 @@
     }
 #define ON_ERROR(standard)                                                                         \
     {                                                                                              \
-        .name = "on-error", .value = "skip|stop", .kind = CLI_CHOICE,                              \
+        .name = "on-error", .value = "skip|stop", .kind = CLI_CHOICE, .per_call = true,            \
         .help = "set a line that does not parse aside, or stop at it; default " standard           \
     }
 #define THREADS                                                                                    \
@@ -21,7 +21,7 @@
     }
 #define PROGRESS                                                                                   \
     {                                                                                              \
-        .name = "progress", .kind = CLI_FLAG,                                                      \
+        .name = "progress", .kind = CLI_FLAG, .per_call = true,                                    \
         .help = "show lines, speed and time left on standard error"                                \
     }
 #define WITHDRAW                                                                                   \

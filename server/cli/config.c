@@ -284,6 +284,15 @@ static bool fits_place(const place *p, const cli_option *option)
     return strcmp(name, "ca") == 0 ? p->server : !option->here || !p->server;
 }
 
+/* Whether the option belongs to another one that was given: that of the file is not meant for it. */
+static bool belongs_to_given(const cli_call *call, size_t n, const char *name)
+{
+    static const char *const pairs[][2] = {{"map", "format"}, {"token-alg", "token-key"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(name, pairs[i][0]) == 0 && given_before(call, n, pairs[i][1])) return true;
+    return false;
+}
+
 tb_code config_add(const config *c, cli_call *call, tb_error *err)
 {
     const size_t n = call->n_values;
@@ -291,7 +300,8 @@ tb_code config_add(const config *c, cli_call *call, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < c->n; i++) {
         const cli_option *option = cli_option_of(call->command, c->rows[i].option->name);
-        if (!option || !config_takes(option) || given_before(call, n, option->name) || !fits_place(&p, option)) continue;
+        if (!option || !config_takes(option) || given_before(call, n, option->name)) continue;
+        if (belongs_to_given(call, n, option->name) || !fits_place(&p, option)) continue;
         code = cli_add_value(call, option, c->rows[i].text, err);
         if (!code) call->values[call->n_values - 1].line = c->rows[i].line;
     }

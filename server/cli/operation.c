@@ -31,7 +31,7 @@
 static const cli_option place_options[] = {CLI_DB_OR_SERVER};
 #define N_PLACE (sizeof place_options / sizeof *place_options)
 
-static const cli_option progress_option = {.name = "progress", .kind = CLI_FLAG,
+static const cli_option progress_option = {.name = "progress", .kind = CLI_FLAG, .per_call = true,
                                            .help = "show how far it is on standard error"};
 
 static bool is_fixed(const cli_command *command, const tb_param *p)

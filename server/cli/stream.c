@@ -399,6 +399,7 @@ static int run(streaming *s)
 int stream_ingest(const cli_call *call, const feed_options *options)
 {
     streaming s = {.call = call, .options = options};
+    cli_use_messages(call, true);
     int status = read_options(&s);
     if (status == 0) status = open_sink(&s);
     if (status) return status;

@@ -72,6 +72,13 @@ SECTIONS = (
         ("TB_EVENT_VALUES_MAX", "", "values of one filter"),
         ("TB_EVENT_VALUE_MAX", "bytes", "value of a filter"),
     )),
+    ("Command line and configuration", "", (
+        ("CLI_VALUES_MAX", "", "options of one call, with those of the configuration file"),
+        ("CLI_SECRET_MAX", "bytes", "key (`--key`)"),
+        ("CONFIG_MAX", "bytes", "configuration file"),
+        ("CONFIG_LINE_MAX", "bytes", "line of it"),
+        ("CONFIG_ROWS_MAX", "", "options in it"),
+    )),
     ("Senders", "", (
         ("LOG_PIECE_MAX", "bytes", "lines in one piece of `follow`, about"),
         ("PACE_MOST_MS", "ms", "pause of `follow` after a failure, unless the server asks for more"),

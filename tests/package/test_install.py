@@ -142,7 +142,8 @@ class Installed(unittest.TestCase):
 
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
-        wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf"]
+        wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf",
+                  "share/man/man1/tollbook-serve.1", "share/man/man5/tollbook.conf.5"]
         for file in wanted + [f"lib/systemd/system/{unit}" for unit in UNITS]:
             self.assertIn(file, found)
         for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":

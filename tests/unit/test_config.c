@@ -25,6 +25,8 @@ static const cli_option bill_options[] = {
     {.name = "key", .value = "KEY", .help = "a key", .kind = CLI_TEXT, .secret = true},
     {.name = "key-file", .value = "FILE", .help = "its file", .kind = CLI_TEXT},
     {.name = "ca", .value = "FILE", .help = "authorities", .kind = CLI_TEXT},
+    {.name = "format", .value = "FORMAT", .help = "of logs", .kind = CLI_TEXT},
+    {.name = "map", .value = "MAP", .help = "its fields", .kind = CLI_TEXT},
     {.name = "seal", .value = "FILE", .help = "a file here", .kind = CLI_TEXT, .here = true},
     {.name = "finalize", .help = "do it", .kind = CLI_FLAG, .per_call = true},
     {.name = "console", .value = "TEXT", .help = "another thing", .kind = CLI_TEXT, .per_call = true},
@@ -314,6 +316,18 @@ START_TEST(a_given_place_is_the_only_one)
 }
 END_TEST
 
+START_TEST(what_belongs_to_another_option_goes_with_that)
+{
+    taken("format json\nmap caddy\n", 2);
+    ck_assert_int_eq(parse("bill"), TB_OK);
+    has("map", "caddy");
+    ck_assert_int_eq(parse("bill --map mine"), TB_OK);
+    has("format", "json");
+    ck_assert_int_eq(parse("bill --format combined"), TB_OK);
+    has("map", NULL);
+}
+END_TEST
+
 START_TEST(a_given_key_is_the_only_one)
 {
     taken("server http://f\nkey-file k\n", 2);
@@ -389,6 +403,7 @@ int main(void)
     tcase_add_test(tcase, the_command_line_counts_before_the_environment_and_that_before_the_file);
     tcase_add_test(tcase, of_a_database_and_a_server_the_server_is_taken);
     tcase_add_test(tcase, a_given_place_is_the_only_one);
+    tcase_add_test(tcase, what_belongs_to_another_option_goes_with_that);
     tcase_add_test(tcase, a_given_key_is_the_only_one);
     tcase_add_test(tcase, each_option_means_the_same_to_all_commands);
     tcase_add_test(tcase, help_shows_each_option_once);

@@ -78,6 +78,9 @@ START_TEST(json_is_one_valid_line_whatever_the_message_holds)
     json_t *found = json_loads(encode(&o, false, MESSAGE_INFO, "a\n\"b\"\\ caf\xc3\xa9"), 0, NULL);
     ck_assert_str_eq(json_string_value(json_object_get(found, "message")), "a\n\"b\"\\ caf\xc3\xa9");
     json_decref(found);
+    found = json_loads(encode(&o, false, MESSAGE_INFO, "a\x1b\xff"), 0, NULL);
+    ck_assert_str_eq(json_string_value(json_object_get(found, "message")), "a\\x1b\\xff"); /* as in text */
+    json_decref(found);
 }
 END_TEST
 

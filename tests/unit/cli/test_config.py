@@ -55,6 +55,10 @@ class Config(Case):
             self.assertEqual(said, f"tollbook {words[0]}: t.conf: line 2: No command has an option \"lisen\". "
                                    "Did you mean \"listen\"?\n")
         self.ask("stats", "--help")
+        self.conf("db t.db", "retain 5x", "listen 127.0.0.1:0")  # what only serve can judge
+        self.assertIn("tollbook serve: t.conf: line 2: --retain 5x: ", self.ask("serve", status=2).stderr)
+        self.ask("query", "SELECT 1")
+        self.assertIn("tollbook serve: --retain 6x: ", self.ask("serve", "--retain", "6x", status=2).stderr)
         self.conf("key " + "5" * 20, "db t.db", mode=0o640)
         self.assertIn('t.conf: line 1: "key" is a secret', self.ask("query", "SELECT 1", status=3).stderr)
         self.conf("key " + "5" * 20, "db t.db", mode=0o600)
