@@ -21,7 +21,7 @@ static const tb__operations *const groups[] = {
     &tb__meter_operations,    &tb__own_alert_operations, &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,
     &tb__preview_operations,  &tb__receivable_operations, &tb__refused_operations,   &tb__retain_operations,
     &tb__scenario_operations, &tb__setup_operations,      &tb__size_operations,
-    &tb__solve_operations,    &tb__view_operations,       &tb__whatif_operations,
+    &tb__solve_operations,    &tb__status_operations,     &tb__view_operations,       &tb__whatif_operations,
 };
 
 void tb_operations_start(void)

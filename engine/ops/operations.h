@@ -40,6 +40,7 @@ extern const tb__operations tb__scenario_operations;
 extern const tb__operations tb__setup_operations;
 extern const tb__operations tb__size_operations;
 extern const tb__operations tb__solve_operations;
+extern const tb__operations tb__status_operations;
 extern const tb__operations tb__summary_operations;
 extern const tb__operations tb__view_operations;
 extern const tb__operations tb__whatif_operations;

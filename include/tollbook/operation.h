@@ -49,6 +49,7 @@ typedef struct tb_param {
 } tb_param;
 
 struct tb_args;
+struct tb_machine;
 struct tb_ops;
 struct tb_reply;
 typedef tb_code (*tb_operation_part)(struct tb_ops *ops, const struct tb_args *args,
@@ -170,6 +171,8 @@ typedef struct tb_ops {
      * memory, and its size is limited. */
     tb_code (*drain)(void *ctx, tb_buf *out, tb_error *err);
     void *ctx; /* for step and drain */
+    /* Fills in what is known of the machine and the process (status.h), called with ctx; NULL: nothing is. */
+    void (*machine)(void *ctx, struct tb_machine *ret_machine);
     const tb_files *files; /* NULL: files stay in the reply */
     bool shared; /* other requests need this thread: an operation limits the work of one call */
     /* Random bytes; NULL: no key can be made. */

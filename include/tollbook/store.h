@@ -67,6 +67,14 @@ TB_MUST_USE tb_code tb_store_usage_look(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err);
 /* The number of hard links when the file was opened, or at the writer's last commit; normally 1. */
 unsigned tb_store_links(const tb_store *store);
+/* The process that has the file open for writing: this or another one, as it wrote its name into FILE.lock. false: none
+ * has. Costs a few system calls. */
+#define TB_WRITER_MAX 204
+typedef struct tb_writer {
+    char name[TB_WRITER_MAX]; /* "serve 127.0.0.1:8080 (process 4711)" */
+    int64_t since_us;         /* INT64_MIN: unknown */
+} tb_writer;
+bool tb_store_writer(const tb_store *store, tb_writer *ret_writer);
 /* A second thread that a writer may use. */
 typedef struct tb_helper {
     /* Starts work(arg) on the other thread and returns at once; false: it cannot. Every start is followed by a

@@ -69,6 +69,7 @@
 #include "tollbook/search.h"
 #include "tollbook/series.h"
 #include "tollbook/shield.h"
+#include "tollbook/status.h"
 #include "tollbook/store.h"
 #include "tollbook/tariff.h"
 #include "tollbook/totals.h"

@@ -5,7 +5,11 @@
 #include "http/request.h"
 #include "http/server.h"
 
+struct tb_machine;
 #define CONSOLE_ADDRESS "/console/" /* where browsers are redirected */
+
+/* info.c: what the server knows of itself, on the thread that has this reader. */
+void api_machine(const request *r, tb_store *store, struct tb_machine *ret);
 
 /* insights.c */
 void api_insights(request *r);

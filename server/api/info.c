@@ -1,11 +1,13 @@
 /* Routes without a key: regions, health, metrics and the API's description. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/accrue.h"
 #include "api/alerts.h"
 #include "api/handlers.h"
+#include "api/machine.h"
 #include "http/build.h"
 #include "http/clock.h"
 #include "http/marks.h"
@@ -81,29 +83,46 @@ void api_healthz(request *r)
     answer_status(r, "alive");
 }
 
-/* Ready: the database is where it was opened, this worker's store answers, the writer can write, and the server is not
+/* Ready: the database is where it was opened, this store answers, the writer can write, and the server is not
  * stopping. */
+static tb_code check_ready(const request *r, tb_store *store, tb_error *err)
+{
+    uint64_t version;
+    server *s = r->worker->server;
+    if (!server_check_database(s)) return tb_fail(err, TB_E_GONE, NULL, NULL);
+    if (tb_store_version(store, &version, err)) {
+        request_log_failure(r, err);
+        return tb_fail(err, TB_E_BUSY, NULL, "The store cannot be read.");
+    }
+    if (s->options.usage && (!usage_servers_up(s->options.usage, err) || !usage_servers_store_rows(s->options.usage, err) ||
+                             tb_store_usage_look(store, err)))
+        return err->code;
+    if (!writer_alive(s->writer)) return tb_fail(err, TB_E_BUSY, NULL, "The writer is not at work.");
+    if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");
+    return TB_OK;
+}
+
 void api_readyz(request *r)
 {
-    server *s = r->worker->server;
-    uint64_t version;
     tb_error err;
-    if (!server_check_database(s)) {
-        request_fail(r, TB_E_GONE, NULL, NULL);
-    } else if (tb_store_version(r->worker->store, &version, &err) != TB_OK) {
-        request_fail_as(r, &err); /* logs it; the answer is set below */
-        request_fail(r, TB_E_BUSY, NULL, "The store cannot be read.");
-    } else if (s->options.usage &&
-               (!usage_servers_up(s->options.usage, &err) || !usage_servers_store_rows(s->options.usage, &err) ||
-                tb_store_usage_look(r->worker->store, &err))) {
-        request_fail_verbatim(r, &err);
-    } else if (!writer_alive(s->writer)) {
-        request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
-    } else if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) {
-        request_fail(r, TB_E_BUSY, NULL, "The server is stopping.");
-    } else {
-        answer_status(r, "ready");
-    }
+    if (check_ready(r, r->worker->store, &err)) request_fail_verbatim(r, &err);
+    else answer_status(r, "ready");
+}
+
+/* On the thread of the job pool that has this reader. */
+void api_machine(const request *r, tb_store *store, tb_machine *ret)
+{
+    const server *s = r->worker->server;
+    const listener *l = front_listener(s->front);
+    uint64_t start_cs = 0;
+    tb_error err;
+    *ret = (tb_machine){.serving = true, .queue = writer_queued(s->writer)};
+    ret->ready = check_ready(r, store, &err) == TB_OK;
+    if (!ret->ready) snprintf(ret->why, sizeof ret->why, "%s", err.message);
+    ret->since_us = process_read(PROCESS_START, &start_cs) ? (int64_t)start_cs * 10000 : INT64_MIN;
+    for (; ret->n_addresses < l->n; ret->n_addresses++)
+        listen_text(l, ret->n_addresses, ret->addresses[ret->n_addresses]);
+    machine_look(s->options.db, ret);
 }
 
 /* --- GET /metrics --- */

@@ -15,6 +15,7 @@
 #include "http/query.h"
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
+#include "tollbook/status.h"
 
 /* Without a document: JSON takes thirty times its text in memory. The state of a month run of 1.5 million accounts
  * fits. */
@@ -28,6 +29,7 @@ typedef struct op_work {
     bool tried;   /* dry, and the operation has succeeded */
     bool reads_only; /* the key may not make it write, and it can do without */
     char *texts;  /* of the query, decoded */
+    tb_store *reader; /* of the running `read` */
     char from[REQUEST_PEER_TEXT];
     /* The secret when the request began. The job pool and the writer use it when the worker may have a newer one
      * already, so the request has a view of its own. */
@@ -208,12 +210,20 @@ static void note_verified(const request *r, tb_reply *made, int64_t now_us)
         tb_reply_say(made, "The time of this run is not noted for GET /metrics: %s", err.message);
 }
 
+static void read_machine(void *ctx, tb_machine *ret_machine)
+{
+    const request *r = ctx;
+    api_machine(r, work_of(r)->reader, ret_machine);
+}
+
 static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     op_work *w = work_of(r);
     tb_ops ops = ops_of(r, store);
+    w->reader = store;
     ops.step = go_on;
+    ops.machine = read_machine;
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);
     if (!code && !w->reply.no && strcmp(w->args.operation->name, "verify") == 0)

@@ -1,8 +1,21 @@
 /* tollbook backup: a snapshot under a new name. It reads alone, so it runs beside a writer;
- * its copy passes what `verify` would say of it. */
+ * its copy passes what `verify` would say of it. With --dir the name has the time, and --keep deletes the oldest copies of
+ * the same database, which are known by the form of their names. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "cli/cli.h"
 #include "cli/meter.h"
+#include "tollbook/calendar.h"
 #include "tollbook/operation.h"
+
+#define MOMENT      "-00000000T000000Z.db" /* the form of a copy's name behind the database's, a digit for each 0 */
+#define COPIES_MOST ((size_t)1 << 20)
 
 static void show(void *ctx, uint64_t done, uint64_t total)
 {
@@ -10,16 +23,132 @@ static void show(void *ctx, uint64_t done, uint64_t total)
     else meter_check(ctx, done);
 }
 
+static int refuse_options(const cli_call *call, const char *sentence)
+{
+    cli_say(call, "%s", sentence);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* --- copies that are named by their time --- */
+
+/* "tollbook" of "/var/lib/tollbook/tollbook.db" */
+static void base_of(const char *db, char out[NAME_MAX + 1])
+{
+    const char *slash = strrchr(db, '/'), *name = slash ? slash + 1 : db;
+    size_t len = strlen(name);
+    if (len > 3 && strcmp(name + len - 3, ".db") == 0) len -= 3;
+    snprintf(out, NAME_MAX + 1, "%.*s", (int)(len < NAME_MAX - sizeof MOMENT ? len : NAME_MAX - sizeof MOMENT), name);
+}
+
+static void name_copy(const cli_call *call, int64_t now_us, char out[PATH_MAX])
+{
+    char base[NAME_MAX + 1], t[20]; /* 2026-11-04T01:30:00Z */
+    tb_time_format(now_us, t);
+    base_of(cli_text(call, "db"), base);
+    snprintf(out, PATH_MAX, "%s/%s-%.4s%.2s%.2sT%.2s%.2s%.2sZ.db", cli_text(call, "dir"), base, t, t + 5, t + 8, t + 11, t + 14, t + 17);
+}
+
+static bool is_copy(const char *name, const char *base)
+{
+    const size_t len = strlen(base);
+    if (strncmp(name, base, len) != 0 || strlen(name + len) != sizeof MOMENT - 1) return false;
+    for (size_t i = 0; MOMENT[i]; i++) {
+        const char c = name[len + i];
+        if (MOMENT[i] == '0' ? c < '0' || c > '9' : c != MOMENT[i]) return false;
+    }
+    return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)b, *(char *const *)a);
+}
+
+/* With what a reader of the copy left beside it. */
+static bool remove_copy(int folder, const char *name)
+{
+    static const char *const beside[] = {"-wal", "-shm"};
+    char path[NAME_MAX + 8];
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        snprintf(path, sizeof path, "%s%s", name, beside[i]);
+        unlinkat(folder, path, 0);
+    }
+    return unlinkat(folder, name, 0) == 0 || errno == ENOENT;
+}
+
+/* The names of all copies. NULL: errno says why. */
+static char **list_copies(DIR *folder, const char *base, size_t *ret_n)
+{
+    char **names = NULL, **more;
+    size_t n = 0;
+    *ret_n = 0;
+    errno = 0;
+    for (const struct dirent *entry; n < COPIES_MOST && (entry = readdir(folder));) {
+        if (!is_copy(entry->d_name, base)) continue;
+        if (n % 64 == 0) {
+            if (!(more = reallocarray(names, n + 64, sizeof *names))) break;
+            names = more;
+        }
+        if (!(names[n] = strdup(entry->d_name))) break;
+        *ret_n = ++n;
+    }
+    return names;
+}
+
+/* The new copy is one of the kept ones unless the clock was set back; then it stays too. */
+static int drop_old(const cli_call *call, const char *made)
+{
+    char base[NAME_MAX + 1];
+    const char *dir = cli_text(call, "dir");
+    const size_t keep = (size_t)cli_number(call, "keep", COPIES_MOST);
+    size_t n = 0, gone = 0;
+    bool failed = false;
+    DIR *folder = opendir(dir);
+    base_of(cli_text(call, "db"), base);
+    char **names = folder ? list_copies(folder, base, &n) : NULL;
+    if (names) qsort(names, n, sizeof *names, newest_first);
+    for (size_t i = 0; i < n; i++) {
+        if (i >= keep && !failed && strcmp(names[i], strrchr(made, '/') + 1) != 0) {
+            failed = !remove_copy(dirfd(folder), names[i]);
+            gone += !failed;
+        }
+        free(names[i]);
+    }
+    failed |= !names;
+    const int why = errno;
+    free(names);
+    if (folder) closedir(folder);
+    if (gone) cli_note(call, "%zu old %s deleted.", gone, gone == 1 ? "copy was" : "copies were");
+    if (!failed) return 0;
+    cli_say(call, "%s: old copies cannot be deleted: %s. The new one is complete.", dir, strerror(why));
+    return tb_code_exit(TB_E_IO);
+}
+
+/* --- all of it --- */
+
+static int check_options(const cli_call *call)
+{
+    const bool to = cli_given(call, "to"), dir = cli_given(call, "dir");
+    if (to && dir) return refuse_options(call, "Give --to FILE or --dir DIR, not both.");
+    if (!to && !dir) return refuse_options(call, "--to FILE or --dir DIR is missing: where does the copy go?");
+    if (cli_given(call, "keep") && !dir) return refuse_options(call, "--keep needs --dir DIR.");
+    if (dir && strlen(cli_text(call, "dir")) > PATH_MAX - NAME_MAX - 2) return refuse_options(call, "--dir: the path is too long.");
+    return 0;
+}
+
 int cli_backup(const cli_call *call)
 {
     tb_store *store;
     tb_error err;
     int64_t now_us;
-    const char *to = cli_text(call, "to");
+    char named[PATH_MAX];
     meter progress;
-    int status = cli_clock(call, &now_us);
+    int status = check_options(call);
+    if (status == 0) status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
+    if (cli_given(call, "dir")) name_copy(call, now_us, named);
+    const char *to = cli_given(call, "dir") ? named : cli_text(call, "to");
     meter_init(&progress, to);
     const bool shown = progress.terminal || cli_given(call, "progress");
     tb_code code = tb_store_backup(store, to, tb_verify, shown ? show : NULL, &progress, &err);
@@ -28,5 +157,5 @@ int cli_backup(const cli_call *call)
     if (code) return cli_fail(call, NULL, &err);
     cli_mark(call, MARK_BACKUP, now_us);
     cli_note(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
-    return 0;
+    return cli_given(call, "keep") ? drop_old(call, to) : 0;
 }

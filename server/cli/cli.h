@@ -20,6 +20,7 @@ int cli_import(const cli_call *call);
 int cli_follow(const cli_call *call);
 int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
+int cli_status(const cli_call *call);
 int cli_backup(const cli_call *call);
 int cli_usage_migrate(const cli_call *call);
 int cli_query(const cli_call *call);
@@ -96,6 +97,8 @@ TB_MUST_USE tb_code cli_reload_usage(const cli_call *call, tb_error *err);
         .name = "usage-timeout-ms", .value = "N", .kind = CLI_NUMBER, .min = 10, .max = 600000,    \
         .help = "how long a usage server may take for a statement; default 8000"              \
     }
+/* The database of the package's service (tollbook.service), for commands that need no --db. */
+#define CLI_SERVICE_DB "/var/lib/tollbook/tollbook.db"
 /* Where the database is: of all commands that have one. */
 #define CLI_DB                                                                                     \
     .name = "db", .value = "FILE", .kind = CLI_TEXT, .variable = "TOLLBOOK_DB",                    \

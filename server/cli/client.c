@@ -61,7 +61,7 @@ int client_open(client *c, const cli_call *call)
 {
     const char *server = cli_text(call, "server"), *key = cli_key(call);
     size_t len = strlen(server);
-    *c = (client){.call = call, .key = key ? key : ""};
+    *c = (client){.call = call, .key = key ? key : "", .once = call->command->once};
     tb_buf_init(&c->answer, ANSWER_MAX, NULL);
     bool known = starts_with(server, "http://") || starts_with(server, "https://");
     if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(c->key))
@@ -342,7 +342,7 @@ int client_send(client *c, const client_request *request)
         if (i > 0) wait_again(c, request, status, TRIES - i);
         int failed = exchange(c, request, &status);
         if (failed) return failed;
-        if ((status != 429 && status != 503) || (c->into && !c->patient) || leaves(c)) break;
+        if ((status != 429 && status != 503) || c->once || (c->into && !c->patient) || leaves(c)) break;
     }
     return status >= 200 && status < 300 ? 0 : refused(c, request, status);
 }

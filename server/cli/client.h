@@ -23,6 +23,7 @@ typedef struct client {
     tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
                        * twice, */
     bool patient;     /* but where this is set */
+    bool once;        /* nothing is asked twice */
     bool (*leave)(void *ctx); /* may be NULL: called about once a second; true gives the exchange up */
     void *leave_ctx;
 } client;

@@ -58,7 +58,7 @@ static const cli_option setup_options[] = {
      .kind = CLI_FLAG,
      .here = true,
      .per_call = true,
-     .help = "leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
+     .help = "do nothing if the database is there; leave a new key in FILE.first-key, which a later call shows: for a service, before it starts"},
 };
 static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
@@ -183,9 +183,20 @@ static const cli_option backup_options[] = {
      .value = "FILE",
      .kind = CLI_TEXT,
      .per_call = true,
-     .required = true,
      .is_new = true,
      .help = "the copy, which must not exist yet"},
+    {.name = "dir",
+     .value = "DIR",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "instead of --to: a folder for copies that are named by their time"},
+    {.name = "keep",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .per_call = true,
+     .min = 1,
+     .max = 100000,
+     .help = "with --dir: keep the newest N copies, and delete older ones; default: all are kept"},
     CLI_USAGE_OPTIONS,
     PROGRESS,
 };
@@ -267,7 +278,7 @@ cli_command cli_commands[] = {
      .details = "The file must not exist yet.",
      OPTIONS(init_options),
      .run = cli_init},
-    {.name = "setup", .group = CLI_SET_UP, .operation = "setup", OPTIONS(setup_options), .run = cli_setup},
+    {.name = "setup", .group = CLI_SET_UP, .operation = "setup", .db_first = true, OPTIONS(setup_options), .run = cli_setup},
     {.name = "apply", .group = CLI_SET_UP, .operation = "apply"},
     {.name = "catalog show", .group = CLI_SET_UP, .operation = "catalog show"},
     {.name = "catalog change", .group = CLI_SET_UP, .operation = "catalog change"},
@@ -442,6 +453,7 @@ cli_command cli_commands[] = {
      OPTIONS(serve_options),
      .runs_on = true,
      .run = cli_serve},
+    {.name = "status", .group = CLI_RUN, .operation = "status", .once = true, .run = cli_status},
     {.name = "alert list", .group = CLI_RUN, .operation = "alert list"},
     {.name = "alert set", .group = CLI_RUN, .operation = "alert set"},
     {.name = "alert drop", .group = CLI_RUN, .operation = "alert drop"},
@@ -451,10 +463,12 @@ cli_command cli_commands[] = {
      .summary = "Copy a consistent, verified snapshot",
      .details = "Works beside a running server. The copy passes everything that `verify` checks, "
                 "or it is deleted:\n"
-                "exit status 1.",
+                "exit status 1.\n"
+                "--dir names the copy of tollbook.db, say, tollbook-20261104T013000Z.db. With --keep the\n"
+                "oldest copies of that database in the folder are deleted, after the new one is complete.",
      OPTIONS(backup_options),
      .run = cli_backup},
-    {.name = "verify", .group = CLI_RUN, .operation = "verify", .run = cli_verify},
+    {.name = "verify", .group = CLI_RUN, .operation = "verify", .db_first = true, .run = cli_verify},
     {.name = "anchor", .group = CLI_RUN, .operation = "anchor"},
     {.name = "audit", .group = CLI_RUN, .operation = "audit"},
     {.name = "size", .group = CLI_RUN, .operation = "size"},

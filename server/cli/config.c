@@ -270,7 +270,7 @@ static place place_of(const config *c, const cli_call *call)
                .given = given_before(call, n, "db") || given_before(call, n, "server"),
                .key = given_before(call, n, "key") || given_before(call, n, "key-file") || in_environment("TOLLBOOK_KEY") ||
                       in_environment("TOLLBOOK_KEY_FILE")};
-    p.server = given_before(call, n, "server") || (!p.given && has_row(c, "server"));
+    p.server = given_before(call, n, "server") || (!p.given && has_row(c, "server") && !(call->command->db_first && has_row(c, "db")));
     return p;
 }
 
@@ -279,7 +279,7 @@ static bool fits_place(const place *p, const cli_option *option)
     const char *name = option->name;
     if (!p->either) return true;
     if (strcmp(name, "db") == 0) return !p->given && !p->server;
-    if (strcmp(name, "server") == 0) return !p->given;
+    if (strcmp(name, "server") == 0) return !p->given && p->server;
     if (strcmp(name, "key") == 0 || strcmp(name, "key-file") == 0) return p->server && !p->key;
     return strcmp(name, "ca") == 0 ? p->server : !option->here || !p->server;
 }
@@ -375,8 +375,8 @@ void config_help(FILE *out, const config_commands *known)
           "  search-paged\n\n"
           "A value is the rest of its line, without quotes. A flag stands alone. Options that may repeat may do so here.\n"
           "Each command takes the options that it has. What the command line gives counts first, then the environment, then\n"
-          "the file. Where the file has both db and server, commands that can run on a server take server, and the others\n"
-          "db. A file with a key may be read by its owner alone; key-file names a file that holds it.\n"
+          "the file. Where the file has both db and server, commands that can run on a server take server; setup, verify\n"
+          "and all others take db. A file with a key may be read by its owner alone; key-file names a file that holds it.\n"
           "--config FILE, or the variable " CONFIG_VARIABLE ", names another file; \"none\" names none.\n\n"
           "What it may have, with the commands that take it where these are few:\n", out);
     each_option(known, help_row, &h);

@@ -49,7 +49,7 @@ typedef struct config_commands {
 TB_MUST_USE tb_code config_read(const char *path, const config_commands *known, config *ret_config, tb_error *err);
 void config_release(config *c);
 /* Adds to the call what its command takes of the file and neither the command line nor the environment has given. Of a file
- * with both `db` and `server`, a command that takes both takes `server`. */
+ * with both `db` and `server`, a command that takes both takes `server`, but one with db_first takes `db`. */
 TB_MUST_USE tb_code config_add(const config *c, cli_call *call, tb_error *err);
 
 /* For cli_parse: the file of --config, else of TOLLBOOK_CONFIG, else CONFIG_PATH where that exists. Its values live as long as

@@ -8,6 +8,7 @@
 #include "cli/duration.h"
 #include "cli/figures_file.h"
 #include "cli/sinks.h"
+#include "cli/systemd.h"
 #include "cli/take.h"
 
 #define EVERY_MS    2000
@@ -176,6 +177,7 @@ static int follow_logs(following *f)
         return tb_code_exit(TB_E_NOMEM);
     }
     take_catch_signals();
+    systemd_ready();
     int status = f->options.once ? run_once(f) : run(f);
     write_figures(f, true);
     follow_free(f->follow);

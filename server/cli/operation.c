@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "api/machine.h"
 #include "cli/client.h"
 #include "cli/folder.h"
 #include "cli/meter.h"
@@ -452,13 +453,19 @@ static const char *find_user(char out[USER_ROOM])
     return out;
 }
 
+static void read_machine(void *ctx, tb_machine *ret_machine)
+{
+    const op_call *o = ctx;
+    machine_look(cli_text(o->call, "db"), ret_machine);
+}
+
 /* The row's own options set values of the operation that are not arguments. */
 static int run_here(op_call *o)
 {
     char user[USER_ROOM];
     cli_secret secret = {.there = false};
     const tb_files files = {is_wanted, put_file, o};
-    tb_ops ops = {.from = find_user(user), .step = step, .drain = drain, .ctx = o, .files = &files};
+    tb_ops ops = {.from = find_user(user), .step = step, .drain = drain, .machine = read_machine, .ctx = o, .files = &files};
     int status = cli_clock(o->call, &ops.now_us);
     if (sodium_init() >= 0) ops.random = randombytes_buf;
     if (status == 0) status = cli_read_secret(o->call, &secret);

@@ -58,6 +58,8 @@ typedef struct cli_command {
     int (*run)(const struct cli_call *call); /* returns the exit status; NULL: the operation's */
     const char *operation; /* of tollbook/operation.h; NULL: none */
     const char *fixed;     /* "kind=payment": an argument that the row itself gives; NULL: none */
+    bool db_first;         /* of a configuration file with both it takes `db` and not `server` */
+    bool once;             /* with --server: a busy server is not asked again, as that is an answer too */
     /* A row with an operation has in `options` only those of its own, beside the operation's: they
      * fill what the operation is given with its arguments (tb_ops), as --secret-file does. */
 } cli_command;

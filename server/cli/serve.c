@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "api/accrue.h"
@@ -23,6 +21,7 @@
 #include "api/routes.h"
 #include "cli/hint.h"
 #include "cli/signals.h"
+#include "cli/systemd.h"
 #include "cli/tls.h"
 #include "feed/feed.h"
 #include "http/message.h"
@@ -373,27 +372,11 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
     return serve_kept(call, o, &none, ready);
 }
 
-/* As sd_notify(3) does: `systemctl start` of a unit of Type=notify returns when the server listens. */
-static void tell_systemd(void)
-{
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    const size_t len = path ? strlen(path) : 0;
-    if (!len || len >= sizeof to.sun_path) return;
-    memcpy(to.sun_path, path, len);
-    if (*path == '@') to.sun_path[0] = 0;
-    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return;
-    if (sendto(fd, "READY=1", 7, MSG_NOSIGNAL, (const struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) < 0)
-        errno = 0; /* then systemd says that the start took too long */
-    close(fd);
-}
-
 /* The file is written last: everything else is printed before a program that waits for it goes on. */
 static int say_ready(const cli_call *call, server *s)
 {
     say_where(call, s);
-    tell_systemd();
+    systemd_ready();
     return write_port(call, s);
 }
 

@@ -24,7 +24,6 @@
 #include "http/upgrade.h"
 #include "tollbook/operation.h"
 
-#define SERVICE_DB "/var/lib/tollbook/tollbook.db" /* as in tollbook.service */
 #define FIRST_KEY  ".first-key"
 #define DISK_LOW   ((uint64_t)1 << 30) /* as in docs/prometheus-rules.yml */
 
@@ -260,7 +259,9 @@ static int prepare(setup *s)
 static int run(setup *s)
 {
     const bool unattended = cli_given(s->call, "unattended");
+    struct stat st;
     tb_error err;
+    if (unattended && stat(s->db, &st) == 0 && st.st_size > 0) return 0; /* the server upgrades an older one */
     if (tb_args_end(&s->args, false, &err)) return cli_fail(s->call, NULL, &err);
     int status = prepare(s);
     if (status == 0 && !unattended) check_disk(s);
@@ -279,7 +280,7 @@ int cli_setup(const cli_call *given)
     setup s = {.call = &call};
     if (cli_given(given, "server")) return cli_operation(given);
     if (!cli_given(given, "db"))
-        call.values[call.n_values++] = (cli_value){.option = &db, .text = SERVICE_DB};
+        call.values[call.n_values++] = (cli_value){.option = &db, .text = CLI_SERVICE_DB};
     int status = cli_check_place(&call);
     if (status) return status;
     s.db = cli_text(&call, "db");

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "cli/secret.h"
-#include "http/message.h"
 #include "cli/tls.h"
+#include "http/message.h"
 #include "http/status.h"
 
 #define STATUS_MAX 4096

@@ -51,16 +51,25 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tollbook COMPON
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tollbook/docs COMPONENT server
   PATTERN examples EXCLUDE)
 
-# The units name the executable by its whole path, which only the installation knows.
+install(FILES ${TB_PACKAGING}/tollbook-backup.timer ${TB_PACKAGING}/tollbook-verify.timer
+  DESTINATION lib/systemd/system COMPONENT server)
+
+# Only the installation knows the executable's whole path, which units name, and whether the package's /etc is meant.
 install(CODE "
   set(BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
   set(AT @)
-  foreach(name tollbook tollbook-follow)
-    set(unit \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/\${name}.service\")
-    message(STATUS \"Installing: \$ENV{DESTDIR}\${unit}\")
-    configure_file(\"${TB_PACKAGING}/\${name}.service.in\" \"\$ENV{DESTDIR}\${unit}\" @ONLY)
-    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${unit}\")
+  string(REGEX REPLACE \"^/usr$\" \"\" root \"\${CMAKE_INSTALL_PREFIX}\")
+  function(tb_install_file from to)
+    message(STATUS \"Installing: \$ENV{DESTDIR}\${to}\")
+    configure_file(\"${TB_PACKAGING}/\${from}\" \"\$ENV{DESTDIR}\${to}\" @ONLY)
+  endfunction()
+  foreach(name tollbook tollbook-follow tollbook-backup tollbook-verify)
+    tb_install_file(\${name}.service.in \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/\${name}.service\")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/lib/systemd/system/\${name}.service\")
   endforeach()
+  tb_install_file(logrotate \"\${root}/etc/logrotate.d/tollbook\")
+  tb_install_file(tollbook.conf \"\${root}/etc/tollbook/tollbook.conf\")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${root}/etc/logrotate.d/tollbook\" \"\${root}/etc/tollbook/tollbook.conf\")
 " COMPONENT server)
 
 # Man pages and completions, out of the table of subcommands.

@@ -31,7 +31,7 @@ set(CPACK_DEBIAN_SERVER_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS passwd)
 set(CPACK_DEBIAN_SERVER_PACKAGE_RECOMMENDS libtollbook-print${PROJECT_VERSION_MAJOR})
 set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${TB_PACKAGING}/debian/postinst
-  ${TB_PACKAGING}/debian/prerm ${TB_PACKAGING}/debian/postrm)
+  ${TB_PACKAGING}/debian/prerm ${TB_PACKAGING}/debian/postrm ${TB_PACKAGING}/debian/conffiles)
 set(CPACK_COMPONENT_SERVER_DESCRIPTION
 "statistics and billing for content delivery
 Takes in request logs and usage counters of a content delivery network and

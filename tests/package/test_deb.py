@@ -100,7 +100,8 @@ def pack(folder, environment):
 # systemctl in the layer: what systemd does with the unit to start it, as far as the commands of the page can see.
 SYSTEMCTL = """#!/usr/bin/python3
 import os, re, socket, subprocess, sys
-assert sys.argv[1:] == ["enable", "--now", "tollbook"], sys.argv
+assert sys.argv[1:4] == ["enable", "--now", "tollbook.service"], sys.argv
+assert all(os.path.exists("/usr/lib/systemd/system/" + unit) for unit in sys.argv[3:]), sys.argv
 unit = open("/usr/lib/systemd/system/tollbook.service").read()
 def line(name):
     return re.search(rf"^{name}=(.*)$", unit, re.M).group(1).replace("$TOLLBOOK_OPTIONS", "")
@@ -197,13 +198,17 @@ class Packages(unittest.TestCase):
     def command(self, name, more=""):
         """The unit's line, its paths in the folder; `more` stands for TOLLBOOK_OPTIONS."""
         unit = (self.root / "usr/lib/systemd/system/tollbook.service").read_text()
-        line = re.search(rf"^{name}=(.*)$", unit, re.M).group(1).replace("127.0.0.1:8080", "127.0.0.1:0")
-        line = re.sub(r"(?<![\w/])/(usr|var)/", rf"{self.root}/\1/", line)
-        return line.replace("$TOLLBOOK_OPTIONS", more)
+        line = re.search(rf"^{name}=(.*)$", unit, re.M).group(1)
+        return line.replace("/usr/", f"{self.root}/usr/").replace("$TOLLBOOK_OPTIONS", more)
 
     def as_user(self):
+        """With the installed configuration, its paths in the folder, and a free port."""
         user, group = self.user()
-        return {"user": user, "group": group, "extra_groups": [], "cwd": "/", "umask": 0o077}
+        text = (self.root / "etc/tollbook/tollbook.conf").read_text()
+        configuration = self.root / "tollbook.conf"
+        configuration.write_text(text.replace("/var/", f"{self.root}/var/").replace("\nlisten 127.0.0.1:8080\n", "\nlisten 127.0.0.1:0\n"))
+        return {"user": user, "group": group, "extra_groups": [], "cwd": "/", "umask": 0o077,
+                "env": {**os.environ, "TOLLBOOK_CONFIG": str(configuration)}}
 
     def start(self):
         port = self.root / "var/lib/tollbook/port"
@@ -311,12 +316,6 @@ class Packages(unittest.TestCase):
         self.assertNotIn("first-key", done.stdout)
         self.assertEqual(set(re.findall(r"left: /var/lib/tollbook/\S+ (\S+) ", done.stdout)), {"tollbook"})
 
-    def test_the_image_has_what_the_page_installs(self):
-        text = (SOURCE / "docs/operate/install.md").read_text()
-        copied = re.search(r"^COPY (.*) /tmp/$", text, re.M).group(1).split()
-        installed = re.search(r"^apt-get install -y (.*)$", page("Install"), re.M).group(1).replace("./", "").split()
-        self.assertEqual(copied, installed)
-
     def test_lintian_finds_no_error(self):
         if not shutil.which("lintian"):
             self.skipTest("lintian is not installed")
@@ -365,8 +364,10 @@ class Packages(unittest.TestCase):
     def test_a_purge_leaves_no_empty_folder(self):
         self.need_another_user()
         self.install(self.made)
-        self.assertEqual(self.dpkg("--purge", "tollbook", "libtollbook1", "libtollbook-print1").stderr, "")
-        self.assertFalse((self.root / "var/lib/tollbook").exists())
+        said = self.dpkg("--purge", "tollbook", "libtollbook1", "libtollbook-print1").stderr
+        self.assertEqual([line for line in said.splitlines() if "directory '/etc' not empty" not in line], [])  # no package has /etc here
+        for folder in "var/lib/tollbook", "var/log/tollbook", "etc/tollbook", "etc/logrotate.d/tollbook":
+            self.assertFalse((self.root / folder).exists(), folder)
         self.assertFalse((self.root / "usr/lib/libtollbook.so.1").exists())
 
 

@@ -4,12 +4,18 @@
 The examples of docs/examples are compiled against the installed tree, through pkg-config and through
 find_package, and asked about a small database whose month is over.
 """
+import grp
+import gzip
 import os
+import pwd
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import urllib.request
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -21,6 +27,8 @@ BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
 WARN = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 COMPILERS = [("gcc", "-std=c11", ".c"), ("clang", "-std=c11", ".c"), ("g++", "-std=c++17", ".cpp"),
              ("clang++", "-std=c++17", ".cpp")]
+UNITS = ["tollbook.service", "tollbook-follow.service", "tollbook-backup.service", "tollbook-backup.timer",
+         "tollbook-verify.service", "tollbook-verify.timer"]
 EXAMPLES = [p for p in sorted((SOURCE / "docs" / "examples").iterdir()) if p.suffix in (".c", ".cpp")]
 
 CATALOG = """{"accounts":[{"id":1,"name":"acme","currency":"USD"}],
@@ -29,6 +37,14 @@ BOOK = """{"book":"b","currency":"USD","effective_from":"2025-01-01T00:00:00Z","
  "bandwidth":{"premium":{"per":"GB","regions":{"EU":"0.01"}}}}"""
 USAGE = ('{"zone":101,"region":"DE","hour":"2025-03-05T10:00:00Z","requests":10,'
          '"bytes":250000000000}\n')
+
+
+def until(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not happen within a minute")
+        time.sleep(0.005)
 
 
 def run(*command, **more):
@@ -126,10 +142,9 @@ class Installed(unittest.TestCase):
 
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
-        wanted = ["bin/tollbook", "lib/systemd/system/tollbook.service",
-                  "lib/systemd/system/tollbook-follow.service", "include/tollbook/tollbook.h",
+        wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf",
                   "share/man/man1/tollbook-serve.1", "share/man/man5/tollbook.conf.5"]
-        for file in wanted:
+        for file in wanted + [f"lib/systemd/system/{unit}" for unit in UNITS]:
             self.assertIn(file, found)
         for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":
             self.assertTrue(any(file.endswith(end) for file in found), end)
@@ -143,12 +158,156 @@ class Installed(unittest.TestCase):
 
     def test_the_unit_starts_what_is_installed(self):
         unit = (self.prefix / "lib/systemd/system/tollbook.service").read_text()
-        self.assertIn("\nExecStart=/opt/t/bin/tollbook serve --db ", unit)
-        self.assertIn("\nExecReload=kill -HUP $MAINPID\n", unit)
+        self.assertIn("\nExecStart=/opt/t/bin/tollbook serve $TOLLBOOK_OPTIONS\n", unit)
+        self.assertIn("\nExecReload=/bin/sh -c 'kill -HUP $MAINPID'\n", unit)
         self.assertIn("\nSystemCallFilter=@system-service\n", unit)
         unit = (self.prefix / "lib/systemd/system/tollbook-follow.service").read_text()
         self.assertIn("\nExecStart=/opt/t/bin/tollbook follow --metrics ", unit)
         self.assertIn("\nSystemCallFilter=@system-service\n", unit)
+
+    # --- units and logrotate ---
+
+    def unit(self, name):
+        return (self.prefix / "lib/systemd/system" / name).read_text()
+
+    def test_systemd_takes_the_units(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("systemd-analyze is not installed")
+        folder = self.scratch / "units"
+        folder.mkdir()
+        for name in UNITS:
+            (folder / name).write_text(self.unit(name).replace("/opt/t/", f"{self.prefix}/"))
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", *(folder / name for name in UNITS)],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_no_unit_may_do_more_than_the_server(self):
+        def hardening(name):
+            lines = self.unit(name).splitlines()
+            return set(lines[lines.index("NoNewPrivileges=yes"):lines.index("CapabilityBoundingSet=") + 1])
+        server = hardening("tollbook.service")
+        self.assertGreater(len(server), 18)
+        for name, differs in (("tollbook-backup.service", set()), ("tollbook-verify.service", set()),
+                              ("tollbook-follow.service", {"ProtectHome=yes"})):  # it reads logs wherever they are
+            self.assertEqual(server - hardening(name) - {"ReadWritePaths=/var/lib/tollbook"}, differs, name)
+            self.assertIn("\nUser=tollbook\n", self.unit(name))
+
+    def configuration(self, *edits):
+        """The installed file, with its folders under the scratch folder; returns its path."""
+        text = (self.prefix / "etc/tollbook/tollbook.conf").read_text()
+        for edit in (("/var/", f"{self.scratch}/var/"), *edits):
+            self.assertIn(edit[0], text)
+            text = text.replace(*edit)
+        path = self.scratch / "tollbook.conf"
+        path.write_text(text)
+        return path
+
+    def command(self, name, **variables):
+        """The ExecStart of a unit, with its folders under the scratch folder."""
+        text = self.unit(name)
+        line = re.search(r"^ExecStart=(.*)$", text, re.M).group(1)
+        for given in re.findall(r'^Environment="(\w+)=(.*)"$', text, re.M):
+            variables.setdefault(*given)
+        for variable, value in variables.items():
+            line = line.replace(f"${variable}", value)
+        return re.sub(r"(?<![\w/])/var/", f"{self.scratch}/var/", line.replace("/opt/t/", f"{self.prefix}/")).split()
+
+    def test_the_nightly_jobs_leave_a_healthy_database(self):
+        state = self.scratch / "var/lib"
+        for folder in "tollbook", "tollbook-backup":
+            (state / folder).mkdir(parents=True)
+        tool, db = self.prefix / "bin" / "tollbook", state / "tollbook/tollbook.db"
+        shutil.move(self.make_database("nightly.db"), db)
+        shutil.move(self.scratch / "nightly.db.lock", f"{db}.lock")
+
+        # Also where commands go to a server: a check of everything takes longer than an answer may.
+        away = "db {0}\nserver http://127.0.0.1:1\nkey-file {1}\n".format(db, self.scratch / "none")
+        environment = {**self.environment, "TOLLBOOK_CONFIG": str(self.configuration((f"db {db}\n", away)))}
+
+        def healthy():
+            return subprocess.run([tool, "status", "--db", db, "--min-free-mb", "0"], env=environment, check=False,
+                                  capture_output=True).returncode == 0
+        self.assertFalse(healthy())
+        for second in range(16):
+            run(*self.command("tollbook-backup.service"), env={**environment, "TOLLBOOK_NOW": f"2025-04-02T00:00:{second:02}Z"})
+        self.assertFalse(healthy())
+        run(*self.command("tollbook-verify.service"), env=environment)
+        self.assertTrue(healthy())
+        copies = sorted(path.name for path in (state / "tollbook-backup").iterdir())
+        self.assertEqual(copies, [f"tollbook-20250402T0000{second:02}Z.db" for second in range(2, 16)])
+        run(*self.command("tollbook-backup.service", TOLLBOOK_BACKUP_OPTIONS="--keep 1"),
+            env={**environment, "TOLLBOOK_NOW": "2025-04-02T00:01:00Z"})
+        self.assertEqual([path.name for path in (state / "tollbook-backup").iterdir()], ["tollbook-20250402T000100Z.db"])
+
+    def test_the_server_takes_the_installed_configuration(self):
+        """Also with each line that is commented out."""
+        (self.scratch / "var/lib/first").mkdir(parents=True)
+        path = self.configuration(("/tollbook/tollbook.db", "/first/t.db"), (":8080", ":0"))
+        environment = {**self.environment, "TOLLBOOK_CONFIG": str(path)}
+        run(*self.start_before(), env=environment)
+        run(*self.start_before(), env=environment)
+        self.assertEqual(sorted(file.name for file in (self.scratch / "var/lib/first").iterdir()), ["t.db", "t.db.first-key", "t.db.lock"])
+        port = self.scratch / "var/lib/first/port"
+        server = subprocess.Popen(self.command("tollbook.service", TOLLBOOK_OPTIONS=f"--port-file {port}"), env=environment,
+                                  stderr=subprocess.PIPE)
+        self.addCleanup(server.communicate)
+        self.addCleanup(server.terminate)
+        until(lambda: port.exists() or server.poll() is not None)
+        tool = self.prefix / "bin" / "tollbook"
+        run(tool, "status", "--server", f"http://127.0.0.1:{port.read_text().strip()}", env=environment)
+        said = subprocess.run([tool, "status", "--min-free-mb", "0"], env=environment, check=False, capture_output=True, text=True)
+        self.assertEqual((said.returncode, said.stderr), (1, ""))
+        self.assertIn("serve 127.0.0.1:", said.stdout)
+        path.write_text(re.sub(r"^#(?! |$)", "", path.read_text(), flags=re.M))
+        self.assertIn("\ncache-mb 256\n", path.read_text())
+        run(tool, "query", "SELECT 1", env=environment)
+
+    def start_before(self):
+        line = re.search(r"^ExecStartPre=(.*)$", self.unit("tollbook.service"), re.M).group(1)
+        return line.replace("/opt/t/", f"{self.prefix}/").split()
+
+    def test_logrotate_takes_the_file_and_the_server_loses_no_line(self):
+        if not shutil.which("logrotate"):
+            self.skipTest("logrotate is not installed")
+        folder = self.scratch / "log"
+        folder.mkdir(mode=0o755)
+        db, log, port = self.make_database("rotate.db"), folder / "access.log", folder / "port"
+        tool = self.prefix / "bin" / "tollbook"
+        with open(folder / "said", "wb") as said:
+            server = subprocess.Popen([tool, "serve", "--db", db, "--listen", "127.0.0.1:0", "--access-log", log, "--port-file", port],
+                                      stderr=said, env=self.environment)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        until(port.exists)
+        url = f"http://127.0.0.1:{port.read_text().strip()}/healthz"
+
+        def ask():
+            with urllib.request.urlopen(url) as answer:
+                answer.read()
+        text = (self.prefix / "etc/logrotate.d/tollbook").read_text()
+        self.assertIn("/var/log/tollbook/*.log {\n    su tollbook tollbook\n", text)
+        self.assertIn("systemctl try-reload-or-restart tollbook.service", text)
+        me = pwd.getpwuid(os.getuid())
+        text = (text.replace("/var/log/tollbook/", f"{folder}/")
+                .replace("su tollbook tollbook", f"su {me.pw_name} {grp.getgrgid(me.pw_gid).gr_name}")
+                .replace("[ ! -d /run/systemd/system ] || systemctl try-reload-or-restart tollbook.service", f"kill -HUP {server.pid}"))
+        configuration = self.scratch / "logrotate"
+        configuration.write_text(text)
+        os.chmod(configuration, 0o644)
+        dry = subprocess.run(["logrotate", "-d", configuration], capture_output=True, text=True, check=False)
+        self.assertEqual(dry.returncode, 0, dry.stderr)
+        self.assertNotIn("error:", dry.stderr)
+        for count in range(1, 4):
+            ask()
+            until(lambda: log.exists() and log.read_text().count("/healthz") == 1)
+            run("logrotate", "-f", "-s", self.scratch / "rotated", configuration)
+            until(lambda: (folder / "said").read_text().count("SIGHUP: reloaded the access log\n") == count)
+        ask()
+        until(lambda: log.read_text().count("/healthz") == 1)
+        packed = sorted(path.name for path in folder.glob("access.log*"))
+        self.assertEqual(packed, ["access.log", "access.log.1", "access.log.2.gz", "access.log.3.gz"])
+        texts = [(folder / "access.log.1").read_text(), *(gzip.open(folder / name, "rt").read() for name in packed[2:])]
+        self.assertEqual([text.count("/healthz") for text in texts], [1, 1, 1])
 
 
 if __name__ == "__main__":

@@ -42,8 +42,9 @@ static int run_nothing(const cli_call *call)
 static const cli_command commands[] = {
     {.name = "bill", .operands = "", .summary = "Bill", .details = "", OPTIONS(bill_options), .run = run_nothing},
     {.name = "serve", .operands = "", .summary = "Serve", .details = "", OPTIONS(serve_options), .run = run_nothing},
+    {.name = "check", .operands = "", .summary = "Check", .details = "", .db_first = true, OPTIONS(bill_options), .run = run_nothing},
 };
-static const config_commands known = {commands, 2};
+static const config_commands known = {commands, 2}; /* the third has the options of the first */
 
 static char path[TEST_FOLDER_MAX + 16], folder[TEST_FOLDER_MAX];
 static config c;
@@ -109,7 +110,9 @@ static tb_code parse(const char *line)
     snprintf(text, sizeof text, "%s", line);
     for (char *rest = text, *word; (word = strsep(&rest, " "));)
         if (*word) words[n++] = word;
-    const cli_command *command = strcmp(words[0], "bill") == 0 ? &commands[0] : &commands[1];
+    const cli_command *command = commands;
+    while (strcmp(words[0], command->name) != 0)
+        command++;
     return cli_parse(command, n - 1, words + 1, more, &call, &err);
 }
 
@@ -279,6 +282,16 @@ START_TEST(of_a_database_and_a_server_the_server_is_taken)
     ck_assert_int_eq(parse("serve"), TB_OK);
     has("db", "f.db");
     has("ca", "c");
+    ck_assert_int_eq(parse("check"), TB_OK);
+    has("db", "f.db");
+    has("server", NULL);
+    has("key-file", NULL);
+    has("ca", NULL);
+    has("seal", "s");
+    taken("server http://f\nkey-file k\n", 2);
+    ck_assert_int_eq(parse("check"), TB_OK);
+    has("server", "http://f");
+    has("key-file", "k");
 }
 END_TEST
 

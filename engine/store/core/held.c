@@ -15,7 +15,7 @@
 #define AT         ((off_t)1 << 56)              /* the byte that excludes */
 #define WAL_AT     ((off_t)1 << 57)              /* the -wal's number is one less than the length of the lock from here on */
 #define WAL_MASK   ((UINT64_C(1) << 56) - 1)
-#define HOLDER_MAX 203
+#define HOLDER_MAX (TB_WRITER_MAX - 1)
 #define TRIES      8
 
 typedef struct inode {
@@ -443,6 +443,22 @@ tb_code tb__hold(const char *path, const char *owner, tb__held **ret_held, tb_er
     if (code) tb__let_go(held);
     else *ret_held = held;
     return code;
+}
+
+bool tb__held_writer(const tb__held *held, tb_writer *ret_writer)
+{
+    struct stat st;
+    char mark[PATH_MAX + 8];
+    pthread_mutex_lock(&lock);
+    const bool ours = held->file->written, written = ours || is_held(held->file->fd);
+    if (ours) snprintf(ret_writer->name, sizeof ret_writer->name, "%s", held->file->name);
+    pthread_mutex_unlock(&lock);
+    if (!written) return false;
+    if (!ours) read_holder(held->path, ret_writer->name);
+    if (!ret_writer->name[0]) snprintf(ret_writer->name, sizeof ret_writer->name, "another process");
+    snprintf(mark, sizeof mark, "%s.lock", held->path); /* written when the writer began */
+    ret_writer->since_us = stat(mark, &st) == 0 ? (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000 : INT64_MIN;
+    return true;
 }
 
 const char *tb__held_path(const tb__held *held)

@@ -14,7 +14,7 @@
 #ifndef TOLLBOOK_STORE_HELD_H
 #define TOLLBOOK_STORE_HELD_H
 
-#include "tollbook/error.h"
+#include "tollbook/store.h"
 
 #include <sys/stat.h>
 
@@ -31,6 +31,8 @@ TB_MUST_USE tb_code tb__hold_wal(tb__held *held, tb_error *err);
 /* TB_E_GONE where the path leads to another file than the one that is held, or to none; for a
  * writer its -wal and -shm count too. *ret_links (may be NULL): how many names the file has. */
 TB_MUST_USE tb_code tb__still_there(const tb__held *held, unsigned *ret_links, tb_error *err);
+/* The process that writes the file; false: none does. */
+bool tb__held_writer(const tb__held *held, tb_writer *ret_writer);
 /* Absolute, without symbolic links: what SQLite is to open. */
 const char *tb__held_path(const tb__held *held);
 bool tb__is_held(const tb__held *held, const struct stat *st);

@@ -629,6 +629,11 @@ void tb_store_back_to_mark(tb_store *store)
         store->broken = true;
 }
 
+bool tb_store_writer(const tb_store *store, tb_writer *ret_writer)
+{
+    return tb__held_writer(store->held, ret_writer);
+}
+
 void tb_store_checkpoint(tb_store *store, bool all)
 {
     const bool empty = all || store->scrub || store->wal_pages >= CUT_PAGES;

@@ -102,6 +102,36 @@ class Reading(Case):
         self.verify("b.db")
         self.assertIn("exists", self.run_tool("backup", "--db", "t.db", "--to", "b.db", status=3).err)
 
+    def copies(self):
+        return sorted(path.name for path in (self.folder / "copies").iterdir())
+
+    def back_up(self, now, *words, **more):
+        return self.run_tool("backup", "--db", "t.db", "--dir", "copies", *words, now=now, **more).err
+
+    def test_copies_are_named_by_their_time_and_the_newest_are_kept(self):
+        (self.folder / "copies").mkdir()
+        others = ["t-20261101T000000Z.db.gz", "t-2026110aT000000Z.db", "tt-20261101T000000Z.db", "t.db", "u-20261101T000000Z.db"]
+        for name in others:
+            self.write(f"copies/{name}", "")
+        said = self.back_up("2026-11-20T01:30:00Z")
+        self.assertIn("copies/t-20261120T013000Z.db is a verified copy of t.db.", said)
+        self.verify("copies/t-20261120T013000Z.db")
+        self.assertNotIn("deleted", self.back_up("2026-11-21T01:30:00Z", "--keep", 2))
+        self.write("copies/t-20261120T013000Z.db-wal", "")
+        self.assertIn("1 old copy was deleted.", self.back_up("2026-11-22T01:30:00Z", "--keep", 2))
+        self.assertEqual(self.copies(), sorted(["t-20261121T013000Z.db", "t-20261122T013000Z.db", *others]))
+        self.assertIn("exists", self.back_up("2026-11-22T01:30:00Z", "--keep", 1, status=3))
+        self.assertEqual(self.copies(), sorted(["t-20261121T013000Z.db", "t-20261122T013000Z.db", *others]))
+        # A clock that was set back: the new copy is not the one that goes.
+        self.assertIn("1 old copy was deleted.", self.back_up("2026-11-02T01:30:00Z", "--keep", 1))
+        self.assertEqual(self.copies(), sorted(["t-20261102T013000Z.db", "t-20261122T013000Z.db", *others]))
+
+    def test_where_a_copy_goes_is_one_place(self):
+        for words, said in (((), "--to FILE or --dir DIR is missing"), (("--to", "a", "--dir", "b"), "not both"),
+                            (("--to", "a", "--keep", 1), "--keep needs --dir"), (("--dir", "d" * 4000), "the path is too long")):
+            self.assertIn(said, self.run_tool("backup", "--db", "t.db", *words, status=2).err)
+        self.assertIn("none/t-20261120T120000Z.db", self.run_tool("backup", "--db", "t.db", "--dir", "none", status=3).err)
+
     def test_size_counts_every_page(self):
         def sizes(*words):
             lines = self.run_tool("size", "--db", "t.db", "--format", "table", *words).out.splitlines()

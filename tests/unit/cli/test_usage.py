@@ -193,6 +193,18 @@ class Usage(Case):
             port = re.search(rb"listening on http://127.0.0.1:(\d+)", process.stderr.readline()).group(1)
             socket.create_connection(("127.0.0.1", int(port)), timeout=60).close()
 
+    def test_systemd_is_told_once_it_follows(self):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ready:
+            ready.bind(str(self.folder / "notify"))
+            ready.settimeout(60)
+            words = ["--server", "http://127.0.0.1:1", "--key", "0"]  # also while the server is away
+            process = subprocess.Popen([TOOL, "follow", *words, "none.log"], stderr=subprocess.DEVNULL,
+                                       env={**self.environment(), "NOTIFY_SOCKET": str(self.folder / "notify")}, cwd=self.folder)
+            self.addCleanup(self.end, process)
+            self.assertEqual(ready.recv(100), b"READY=1")
+            process.terminate()
+            self.assertEqual(process.wait(60), 0)
+
 
 class Setup(Case):
     """tollbook setup: what is missing is made, a key is shown once, and a second call changes nothing."""
@@ -238,6 +250,8 @@ class Setup(Case):
         self.assertEqual(file.stat().st_mode & 0o777, 0o600)
         key = file.read_text()
         self.assertEqual(self.setup("new.db", "--unattended").err, "")
+        self.write("other.db", "one that the server upgrades, or says what is wrong with it")
+        self.assertEqual(self.setup("other.db", "--unattended").err, "")
         with open("/dev/full", "wb") as full:
             done = subprocess.run([TOOL, "setup", "--db", "new.db"], stdout=full, stderr=subprocess.PIPE,
                                   env=self.environment(), cwd=self.folder)

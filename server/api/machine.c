@@ -1,0 +1,11 @@
+#include "api/machine.h"
+
+#include "http/marks.h"
+#include "http/process.h"
+
+void machine_look(const char *db, tb_machine *machine)
+{
+    machine->disk_known = process_disk_free(db, &machine->disk_free);
+    if (!mark_read(db, MARK_BACKUP, &machine->backup_us)) machine->backup_us = INT64_MIN;
+    if (!mark_read(db, MARK_VERIFY, &machine->verify_us)) machine->verify_us = INT64_MIN;
+}
