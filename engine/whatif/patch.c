@@ -29,7 +29,7 @@ typedef struct merger {
     unsigned depth;
 } merger;
 
-static int compare(const member *x, const member *y)
+static int compare_names(const member *x, const member *y)
 {
     int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
     return order ? order : (x->len > y->len) - (x->len < y->len);
@@ -37,7 +37,7 @@ static int compare(const member *x, const member *y)
 
 static int compare_members(const void *a, const void *b)
 {
-    return compare(a, b);
+    return compare_names(a, b);
 }
 
 static const member *take_members(merger *m, const tb__document *doc, uint32_t object,
@@ -108,7 +108,7 @@ static void step(merger *m)
         m->depth--;
         return;
     }
-    int order = !has_patch ? -1 : !has_target ? 1 : compare(f->target, f->patch);
+    int order = !has_patch ? -1 : !has_target ? 1 : compare_names(f->target, f->patch);
     const member *old = order <= 0 ? f->target++ : NULL;
     const member *new = order >= 0 ? f->patch++ : NULL;
     if (new && m->patch->nodes[new->key + 1].type == TB__NULL) return;

@@ -117,8 +117,8 @@ static void put_end(const activation *a, const tb_args *args, bool active, tb_re
     tb_buf_str(&reply->json, "}");
 }
 
-static tb_code compare(const tb_ops *ops, const tb_args *args, tb_decimal limit, activation *a,
-                       tb_reply *reply, tb_error *err)
+static tb_code compare_books(const tb_ops *ops, const tb_args *args, tb_decimal limit, activation *a,
+                             tb_reply *reply, tb_error *err)
 {
     tb_shadow shadow;
     tb__shadow_change *list = NULL;
@@ -145,7 +145,7 @@ tb_code tb__book_compare(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_e
     reply->state = a;
     reply->release = free;
     tb_code code = read_limit(args, &limit, err);
-    if (!code) code = compare(ops, args, limit, a, reply, err);
+    if (!code) code = compare_books(ops, args, limit, a, reply, err);
     if (code || a->over == 0 || tb_arg_given(args, "anyway")) return code;
     reply->no = true;
     put_end(a, args, false, reply);
