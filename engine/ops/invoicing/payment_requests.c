@@ -43,7 +43,7 @@ static const tb_settle_paper *next_paper(const tb_settle_paper *papers, size_t n
     return NULL;
 }
 
-static void put_amount(tb_buf *out, const char *name, tb_decimal amount)
+static void put_request_amount(tb_buf *out, const char *name, tb_decimal amount)
 {
     tb_buf_fmt(out, ",\"%s\":", name);
     const size_t from = out->len;
@@ -66,7 +66,7 @@ static void put_request(tb_buf *out, const tb_ledger_entry *e, const tb_settle_p
     const bool invoice = e->kind == TB_LEDGER_INVOICE;
     tb_time_format(e->at_us, made);
     tb_buf_fmt(out, "{\"Id\":%" PRId64, e->id);
-    put_amount(out, "Amount", paper->remaining);
+    put_request_amount(out, "Amount", paper->remaining);
     tb_buf_fmt(out, ",\"DateGenerated\":\"%.20s\",\"DateDue\":\"%sT00:00:00Z\"", made, paper->due);
     put_description(out, e);
     tb_buf_str(out, ",\"Paid\":false,\"DatePaid\":null");
@@ -79,7 +79,7 @@ static void put_request(tb_buf *out, const tb_ledger_entry *e, const tb_settle_p
     if (*shown) tb_json_string(out, shown, strlen(shown));
     else tb_buf_str(out, "null");
     tb_buf_str(out, ",\"TaxRate\":0.0");
-    put_amount(out, "TaxedAmount", paper->remaining);
+    put_request_amount(out, "TaxedAmount", paper->remaining);
     tb_buf_str(out, "}");
 }
 
