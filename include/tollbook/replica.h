@@ -50,12 +50,25 @@ TB_MUST_USE tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn 
  * newest piece stays. In the caller's transaction. *ret_more: it stopped at `most`. */
 TB_MUST_USE tb_code tb_store_trim_pieces(tb_store *store, int64_t since_us, int64_t bytes, int64_t most, bool *ret_more,
                                          tb_error *err);
+/* Pieces as bytes, on a wire and in files: a head of TB_PIECE_HEAD bytes, then the data. The head is "tbpiece1", then
+ * number, epoch, at_us, version and the length of the data, 8 bytes each, little-endian; then the chain. */
+#define TB_PIECE_HEAD (8 + 5 * 8 + TB_PIECE_CHAIN)
+void tb_piece_put(const tb_piece *piece, tb_buf *out);
+/* Reads the piece that the bytes begin with. *ret_len: its bytes, head included; 0: they are not all there yet, and
+ * *ret_piece is then the head alone if `len` is at least TB_PIECE_HEAD. data points into the bytes. TB_E_CORRUPT: this is
+ * no piece. The chain is not checked. */
+TB_MUST_USE tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t *ret_len, tb_error *err);
 /* Whether this piece follows the one before it: its number, its epoch and its chain. */
 bool tb_piece_follows(const tb_piece *piece, const tb_piece *before);
 /* Applies a piece to a copy, in a transaction of its own; the copy keeps the piece too. TB_E_DIFFERENT: the piece does
  * not follow the copy's newest one, or does not fit its rows: nothing is changed, and a new copy is needed. A piece that
  * the copy has already changes nothing. */
 TB_MUST_USE tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err);
+
+/* A copy to begin with (tb_store_backup), which keeps the newest piece alone. ret_last: it, without data. TB_E_NOT_FOUND:
+ * replication is off. */
+TB_MUST_USE tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
+                                         tb_error *err);
 
 TB_API_END
 

@@ -225,6 +225,57 @@ START_TEST(a_copy_takes_what_follows_alone)
 }
 END_TEST
 
+START_TEST(pieces_are_bytes_and_again_pieces)
+{
+    tb_error err = {0};
+    kept k;
+    tb_buf bytes;
+    tb_piece piece;
+    size_t at = 0, len;
+    add(1);
+    add(2);
+    read_after(1, &k);
+    tb_buf_init(&bytes, 1 << 20, NULL);
+    for (size_t i = 0; i < k.n; i++)
+        tb_piece_put(&k.piece[i], &bytes);
+    for (size_t i = 0; i < k.n; i++, at += len) {
+        for (size_t cut = 0; cut < TB_PIECE_HEAD + k.piece[i].len; cut += 7) {
+            ok(tb_piece_read(bytes.data + at, cut, &piece, &len, &err));
+            ck_assert_uint_eq(len, 0);
+        }
+        ok(tb_piece_read(bytes.data + at, bytes.len - at, &piece, &len, &err));
+        ck_assert_uint_eq(len, TB_PIECE_HEAD + k.piece[i].len);
+        ck_assert(i == 0 || tb_piece_follows(&piece, &k.piece[i - 1]));
+        ck_assert_int_eq(piece.at_us, k.piece[i].at_us);
+        ck_assert_int_eq(piece.version, k.piece[i].version);
+    }
+    ck_assert_uint_eq(at, bytes.len);
+    bytes.data[3] ^= 1;
+    ck_assert_int_eq(tb_piece_read(bytes.data, bytes.len, &piece, &len, &err), TB_E_CORRUPT);
+    bytes.data[3] ^= 1;
+    bytes.data[47] = 1;
+    ck_assert_int_eq(tb_piece_read(bytes.data, bytes.len, &piece, &len, &err), TB_E_CORRUPT);
+    tb_buf_release(&bytes);
+}
+END_TEST
+
+START_TEST(a_base_keeps_the_newest_piece)
+{
+    tb_error err = {0};
+    fixture copy = f;
+    tb_piece last;
+    add(1);
+    snprintf(copy.path, sizeof copy.path, "%.80s/base.db", f.folder);
+    ok(tb_store_backup_base(f.store, copy.path, NULL, NULL, &last, &err));
+    fixture_open(&copy, false);
+    ck_assert_int_eq(state(copy.store).first, 3);
+    ck_assert_int_eq(state(copy.store).last.number, last.number);
+    fixture_verify(&copy);
+    tb_store_close(copy.store);
+    unlink(copy.path);
+}
+END_TEST
+
 /* A table without a primary key would be in no piece. */
 START_TEST(every_table_has_a_key)
 {
@@ -248,6 +299,8 @@ int main(void)
     tcase_add_test(t, what_is_undone_is_in_no_piece);
     tcase_add_test(t, old_pieces_are_trimmed);
     tcase_add_test(t, a_copy_takes_what_follows_alone);
+    tcase_add_test(t, pieces_are_bytes_and_again_pieces);
+    tcase_add_test(t, a_base_keeps_the_newest_piece);
     tcase_add_test(t, every_table_has_a_key);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -221,7 +221,88 @@ tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn each, void *
     return code;
 }
 
+/* --- bytes --- */
+
+static const char magic[8] = "tbpiece1";
+
+static void put_number(tb_buf *out, uint64_t number)
+{
+    char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(number >> (8 * i));
+    tb_buf_add(out, bytes, sizeof bytes);
+}
+
+static int64_t get_number(const uint8_t *bytes)
+{
+    uint64_t number = 0;
+    for (int i = 7; i >= 0; i--)
+        number = number << 8 | bytes[i];
+    return (int64_t)number;
+}
+
+void tb_piece_put(const tb_piece *piece, tb_buf *out)
+{
+    tb_buf_add(out, magic, sizeof magic);
+    put_number(out, (uint64_t)piece->number);
+    put_number(out, (uint64_t)piece->epoch);
+    put_number(out, (uint64_t)piece->at_us);
+    put_number(out, (uint64_t)piece->version);
+    put_number(out, piece->len);
+    tb_buf_add(out, piece->chain, TB_PIECE_CHAIN);
+    tb_buf_add(out, piece->data, piece->len);
+}
+
+tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t *ret_len, tb_error *err)
+{
+    const uint8_t *at = bytes;
+    *ret_len = 0;
+    if (memcmp(at, magic, len < sizeof magic ? len : sizeof magic) != 0)
+        return tb_fail(err, TB_E_CORRUPT, NULL, "These bytes do not begin a piece of replication.");
+    if (len < TB_PIECE_HEAD) return TB_OK;
+    *ret_piece = (tb_piece){.number = get_number(at + 8),
+                            .epoch = get_number(at + 16),
+                            .at_us = get_number(at + 24),
+                            .version = get_number(at + 32),
+                            .len = (size_t)get_number(at + 40)};
+    memcpy(ret_piece->chain, at + 48, TB_PIECE_CHAIN);
+    if (ret_piece->number < 1 || ret_piece->epoch < 1 || ret_piece->len > TB_PIECE_MAX)
+        return tb_fail(err, TB_E_CORRUPT, NULL, "The head of a piece of replication is damaged.");
+    if (len - TB_PIECE_HEAD < ret_piece->len) return TB_OK;
+    ret_piece->data = at + TB_PIECE_HEAD;
+    *ret_len = TB_PIECE_HEAD + ret_piece->len;
+    return TB_OK;
+}
+
 /* --- copies --- */
+
+static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
+{
+    const tb_store_options options = {.write = true, .owner = "a base of a replica"};
+    tb_store *copy;
+    tb_replication now;
+    bool more;
+    tb_code code = tb_store_open(path, &options, &copy, err);
+    if (code) return code;
+    code = tb_store_begin(copy, err);
+    if (!code) code = tb_store_trim_pieces(copy, INT64_MAX, 0, INT64_MAX, &more, err);
+    if (!code) code = tb_store_commit(copy, err);
+    if (!code) code = tb_store_replication(copy, &now, err);
+    if (!code) *ret_last = now.last;
+    tb_store_close(copy);
+    return code;
+}
+
+tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
+                             tb_error *err)
+{
+    tb_replication now;
+    tb_code code = tb_store_replication(store, &now, err);
+    if (!code && now.last.number == 0)
+        code = tb_fail(err, TB_E_NOT_FOUND, NULL, "%s is not replicated: serve it with --replicas.", store->path);
+    if (!code) code = tb_store_backup(store, to, NULL, progress, ctx, err);
+    return code ? code : trim_copy(to, ret_last, err);
+}
 
 static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_row *last, tb_error *err)
 {
