@@ -49,6 +49,7 @@
 #include "tollbook/meter.h"
 #include "tollbook/meterstore.h"
 #include "tollbook/meterusage.h"
+#include "tollbook/replica.h"
 #include "tollbook/retain.h"
 #include "tollbook/ledger.h"
 #include "tollbook/rollup.h"

@@ -59,6 +59,8 @@ STORE = {
     # The other backend of usage: its owners, series and packed days are the file's.
     "clickhouse": {"core", "logs", "usage"},
     "things": {"core"},
+    # What commits change, for copies.
+    "replica": {"core"},
     "money": {"core", "usage"},
     "verify": {"core", "lsm", "usage", "logs", "things", "money"},
 }
@@ -87,7 +89,7 @@ PUBLIC = {
     "forecast": "advice", "solve": "advice",
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
-    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store",
+    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store", "replica": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events", "eventsum": "events", "shield": "ops",
@@ -114,7 +116,7 @@ ONLY = {
     "cairo-pdf.h": ["engine/print/pdf/"],
     "hb.h": ["engine/print/pdf/"],
     "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c"],
-    "zstd.h": ["engine/logs/", "server/feed/", "server/cli/"],
+    "zstd.h": ["engine/logs/", "engine/store/replica/", "server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "engine/ops/", "server/api/", "server/cli/",
                   "server/registry/", "server/http/token.c"],
     "sodium.h": ["engine/model/", "engine/events/", "engine/billing/", "engine/invoice/", "engine/ledger/", "engine/ops/", "engine/whatif/",

@@ -75,6 +75,10 @@ struct tb_store {
     struct tb__segment_fold *segment_fold;   /* writer: logs/segment_fold.c; NULL: nothing is being folded */
     struct tb__event_ids *event_ids;         /* logs/event_ids.c; NULL until some are looked up */
 
+    int64_t (*clock)(void);      /* writer: for the moments of pieces; NULL: opened_us */
+    int64_t opened_us;
+    struct tb__capture *capture; /* replica/capture.h; NULL: the file is not replicated, or this is a reader or a copy */
+
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;
     uint32_t places_version;
@@ -188,6 +192,9 @@ TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *region
 
 /* The meter of a number, as it is declared now or was when it was removed. */
 TB_MUST_USE tb_code tb__meter_declared(tb_store *store, int64_t number, tb_meter *ret_meter, tb_error *err);
+
+/* What is remembered from the file is read again: another one has changed it. */
+void tb__forget_content(tb_store *store);
 
 /* --- usage --- */
 

@@ -12,6 +12,7 @@
 #include "store/core/trees.h"
 #include "store/logs/segment.h"
 #include "store/money/billing.h"
+#include "store/replica/capture.h"
 #include "tollbook/buf.h"
 
 #include <errno.h>
@@ -280,6 +281,8 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
     }
     store->plane = (tb__plane){&tb__file_counters, &tb__file_logs, &tb__file_events};
     store->write = options->write;
+    store->clock = options->clock;
+    store->opened_us = options->now_us;
     const char *owner = options->owner ? options->owner : "a writer";
     tb_code code = tb__hold(path, options->write ? owner : NULL, &store->held, err);
     if (code) tb_store_close(store);
@@ -471,6 +474,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
                            path, (long long)version);
     }
     if (!code) code = prepare_ends(store, err);
+    if (!code && store->write) code = tb__pieces_begin(store, err);
     if (!code) code = tb__clickhouse_open(store, options->usage, err);
     if (code) tb_store_close(store);
     else *ret_store = store;
@@ -492,6 +496,7 @@ void tb_store_close(tb_store *store)
     for (int i = 0; i < TB__SQL_COUNT; i++)
         sqlite3_finalize(store->statement[i]);
     tb__clickhouse_close(store->clickhouse);
+    tb__capture_end(store);
     tb__usage_close(store);
     if (store->held) tb__release_wal(store->held);
     sqlite3_close_v2(store->db);
@@ -549,6 +554,7 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__late_landed(store, err);
     if (!code) code = store->plane.counters->commit(store, err);
+    if (!code && store->capture) code = tb__piece_add(store, err);
     if (!code) code = tb__still_there(store->held, NULL, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
     if (code) return code;
@@ -563,6 +569,7 @@ static void forget(tb_store *store, bool whole)
 {
     tb__seal_sums *seals = &store->seal_sums;
     if (whole) *seals = (tb__seal_sums){0};
+    tb__capture_forget(store, whole);
     memcpy(seals->more, seals->marked, sizeof seals->more);
     store->next_series = 0;
     tb__segment_reset(store);
@@ -571,6 +578,13 @@ static void forget(tb_store *store, bool whole)
     tb__late_drop(store);
     if (store->usage) tb__usage_forget(store, whole);
     if (store->directory_stale) tb__directory_forget(store);
+}
+
+void tb__forget_content(tb_store *store)
+{
+    store->directory_stale = true;
+    forget(store, true);
+    store->directory_stale = false;
 }
 
 void tb_store_rollback(tb_store *store)
@@ -610,6 +624,7 @@ tb_code tb_store_mark(tb_store *store, tb_error *err)
     tb__segment_reset(store);
     memcpy(store->seal_sums.marked, store->seal_sums.more, sizeof store->seal_sums.marked);
     store->plane.counters->mark(store);
+    tb__capture_mark(store);
     tb_code code = tb__check_whole(store, err);
     return code ? code : tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
 }

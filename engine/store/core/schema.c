@@ -908,10 +908,17 @@ static const char v29[] =
     TB__SEAL_KEPT(charge, "id=NEW.id")
     CHARGE_NO_UPDATE(TB__C_charge(""), " AND NEW.tax_category=OLD.tax_category");
 
+/* Pieces of replication (tollbook/replica.h): what each commit changed. Their rows have a chain of their own. */
+static const char v30[] =
+    "CREATE TABLE piece(id INTEGER PRIMARY KEY CHECK(id>0), epoch INTEGER NOT NULL CHECK(epoch>0),"
+    " at_us INTEGER NOT NULL, version INTEGER NOT NULL, total INTEGER NOT NULL CHECK(total>=0), chain BLOB NOT NULL CHECK(length(chain)=32), data BLOB NOT NULL) STRICT;"
+    "INSERT INTO meta(name,value) VALUES('epoch',0);"
+    "CREATE TRIGGER piece_no_update BEFORE UPDATE ON piece BEGIN SELECT raise(ABORT,'pieces do not change'); END;";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "f6280a8eec563b75c5c0f30046d11ccfb8f5051d9fefae93d02e561bcd517a87";
+    "933b25a60cdb72d7d93a70acf1dc7551dfd17fda3713fe797e06387a90439950";

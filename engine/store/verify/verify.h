@@ -139,6 +139,7 @@ TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err
 /* runs.c: sorted runs of counters and countries. */
 TB_MUST_USE tb_code tb__verify_runs(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_event_ids(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_pieces(tb__verify *v, tb_error *err);
 /* countries.c: a zone's days of a month against its hours (31 days; days with a bit in `unsure` are not known), and
  * the first and last day with countries: none where the first is greater. */
 TB_MUST_USE tb_code tb__verify_country_month(tb__verify *v, int64_t zone, int64_t month,

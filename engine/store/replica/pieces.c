@@ -1,0 +1,333 @@
+/* Pieces as rows: made by commits, read for copies, applied to them, and trimmed. */
+#include "store/replica/capture.h"
+#include "tollbook/replica.h"
+
+#include <sodium.h>
+#include <string.h>
+
+_Static_assert(TB_PIECE_CHAIN == crypto_hash_sha256_BYTES, "a chain is a SHA-256");
+
+/* A row of `piece`. `total` is the bytes of all pieces of the chain up to this one, so that those of the kept ones are a
+ * difference. The data lives until the statement's next step. */
+typedef struct piece_row {
+    tb_piece piece;
+    int64_t total;
+} piece_row;
+
+static tb_code read_row(sqlite3_stmt *s, piece_row *ret, tb_error *err)
+{
+    const void *chain = sqlite3_column_blob(s, 5);
+    *ret = (piece_row){.piece = {.number = sqlite3_column_int64(s, 0),
+                                 .epoch = sqlite3_column_int64(s, 1),
+                                 .at_us = sqlite3_column_int64(s, 2),
+                                 .version = sqlite3_column_int64(s, 3),
+                                 .data = sqlite3_column_blob(s, 6),
+                                 .len = (size_t)sqlite3_column_bytes(s, 6)},
+                       .total = sqlite3_column_int64(s, 4)};
+    if (!chain || sqlite3_column_bytes(s, 5) != TB_PIECE_CHAIN || (ret->piece.len && !ret->piece.data))
+        return tb_no_memory(err);
+    memcpy(ret->piece.chain, chain, TB_PIECE_CHAIN);
+    return TB_OK;
+}
+
+/* number 0: there is none. The row is without its data. */
+static tb_code read_end(tb_store *store, tb__statement which, piece_row *ret, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    *ret = (piece_row){.total = 0};
+    tb_code code = tb__sql(store, which, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    code = read_row(s, ret, err);
+    ret->piece.data = NULL;
+    sqlite3_reset(s);
+    return code;
+}
+
+static void add_number(crypto_hash_sha256_state *hash, int64_t number)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)((uint64_t)number >> (8 * i));
+    crypto_hash_sha256_update(hash, bytes, sizeof bytes);
+}
+
+/* SHA-256 over the chain before, the four numbers (little-endian), and the data. */
+static void chain_piece(const uint8_t before[TB_PIECE_CHAIN], const tb_piece *p, uint8_t ret[TB_PIECE_CHAIN])
+{
+    crypto_hash_sha256_state hash;
+    crypto_hash_sha256_init(&hash);
+    crypto_hash_sha256_update(&hash, before, TB_PIECE_CHAIN);
+    add_number(&hash, p->number);
+    add_number(&hash, p->epoch);
+    add_number(&hash, p->at_us);
+    add_number(&hash, p->version);
+    crypto_hash_sha256_update(&hash, p->data, p->len);
+    crypto_hash_sha256_final(&hash, ret);
+}
+
+bool tb_piece_follows(const tb_piece *piece, const tb_piece *before)
+{
+    uint8_t chain[TB_PIECE_CHAIN];
+    if (piece->number != before->number + 1 || piece->epoch < before->epoch) return false;
+    chain_piece(before->chain, piece, chain);
+    return memcmp(chain, piece->chain, sizeof chain) == 0;
+}
+
+static tb_code insert_piece(tb_store *store, const tb_piece *p, int64_t total, tb_error *err)
+{
+    const int64_t numbers[] = {p->number, p->epoch, p->at_us, p->version, total};
+    sqlite3_stmt *s;
+    tb_code code = tb__sql_ints(store, TB__SQL_PIECE_INSERT, numbers, 5, &s, err);
+    if (code) return code;
+    sqlite3_bind_blob(s, 6, p->chain, TB_PIECE_CHAIN, SQLITE_STATIC);
+    if (p->len) sqlite3_bind_blob(s, 7, p->data, (int)p->len, SQLITE_STATIC);
+    else sqlite3_bind_zeroblob(s, 7, 0);
+    code = tb__run(store, s, err);
+    sqlite3_clear_bindings(s);
+    return code;
+}
+
+/* --- the writer --- */
+
+tb_code tb__pieces_begin(tb_store *store, tb_error *err)
+{
+    piece_row last;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    return code || last.piece.number == 0 ? code : tb__capture_begin(store, err);
+}
+
+tb_code tb__piece_add(tb_store *store, tb_error *err)
+{
+    piece_row last;
+    tb_buf data;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (code) return code;
+    if (last.piece.number == 0) { /* switched off by this transaction, or never committed */
+        tb__capture_end(store);
+        return TB_OK;
+    }
+    tb_buf_init(&data, TB_PIECE_MAX, NULL);
+    code = tb__capture_take(store, &data, err);
+    if (!code && data.len) {
+        tb_piece piece = {.number = last.piece.number + 1,
+                          .epoch = last.piece.epoch,
+                          .at_us = store->clock ? store->clock() : store->opened_us,
+                          .data = data.data,
+                          .len = data.len};
+        if (piece.at_us < last.piece.at_us) piece.at_us = last.piece.at_us; /* the clock was set back */
+        code = tb__meta_get(store, "data_version", &piece.version, err);
+        if (!code) {
+            chain_piece(last.piece.chain, &piece, piece.chain);
+            code = insert_piece(store, &piece, last.total + (int64_t)piece.len, err);
+        }
+    }
+    tb_buf_release(&data);
+    if (!code) tb__capture_forget(store, true);
+    return code;
+}
+
+/* The first piece: without data, so its chain rests on the moment and the version alone. */
+tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
+{
+    static const uint8_t none[TB_PIECE_CHAIN];
+    tb_piece first = {.number = 1, .epoch = 1, .at_us = now_us};
+    piece_row last;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (code || last.piece.number) return code;
+    code = tb__meta_get(store, "data_version", &first.version, err);
+    if (!code) code = tb__meta_set(store, "epoch", first.epoch, err);
+    if (code) return code;
+    chain_piece(none, &first, first.chain);
+    code = insert_piece(store, &first, 0, err);
+    if (!code && !store->capture) code = tb__capture_begin(store, err);
+    return code;
+}
+
+tb_code tb_store_replicate_end(tb_store *store, tb_error *err)
+{
+    tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    return code ? code : tb__meta_set(store, "epoch", 0, err);
+}
+
+/* The first kept piece that was committed at since_us or later, and of the newest `bytes`: totals and moments ascend. */
+static tb_code find_first(tb_store *store, int64_t low, int64_t high, int64_t since_us, int64_t total, int64_t *ret,
+                          tb_error *err)
+{
+    tb_code code = TB_OK;
+    while (!code && low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        sqlite3_stmt *s;
+        bool row = false;
+        code = tb__sql_ints(store, TB__SQL_PIECE_AT, &middle, 1, &s, err);
+        if (!code) code = tb__step(store, s, &row, err);
+        if (code) return code;
+        if (row && sqlite3_column_int64(s, 0) >= since_us && sqlite3_column_int64(s, 1) > total) high = middle;
+        else low = middle + 1;
+        sqlite3_reset(s);
+    }
+    *ret = low;
+    return code;
+}
+
+tb_code tb_store_trim_pieces(tb_store *store, int64_t since_us, int64_t bytes, int64_t most, bool *ret_more, tb_error *err)
+{
+    piece_row first, last;
+    int64_t keep = 0;
+    *ret_more = false;
+    tb_code code = read_end(store, TB__SQL_PIECE_FIRST, &first, err);
+    if (!code) code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (code || last.piece.number == 0) return code;
+    code = find_first(store, first.piece.number, last.piece.number, since_us, last.total - bytes, &keep, err);
+    if (code || keep == first.piece.number) return code;
+    *ret_more = keep - first.piece.number > most;
+    if (*ret_more) keep = first.piece.number + most;
+    return tb__run_ints(store, TB__SQL_PIECES_TRIM, &keep, 1, err);
+}
+
+/* --- readers --- */
+
+tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err)
+{
+    piece_row first, last;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (!code) code = read_end(store, TB__SQL_PIECE_FIRST, &first, err);
+    if (code) return code;
+    *ret = (tb_replication){.last = last.piece, .first = first.piece.number,
+                            .bytes = last.total - first.total + (int64_t)first.piece.len};
+    ret->last.len = 0;
+    return TB_OK;
+}
+
+tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn each, void *ctx, tb_error *err)
+{
+    piece_row first, last, one;
+    sqlite3_stmt *s;
+    bool row;
+    tb_code code = read_end(store, TB__SQL_PIECE_FIRST, &first, err);
+    if (!code) code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (code) return code;
+    if (after > last.piece.number || after + 1 < first.piece.number)
+        return tb_fail(err, TB_E_NOT_FOUND, "after",
+                       "Piece %lld is not kept here: the pieces are %lld to %lld. Begin with a new copy.", (long long)(after + 1),
+                       (long long)first.piece.number, (long long)last.piece.number);
+    code = tb__sql_ints(store, TB__SQL_PIECES_AFTER, &after, 1, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row) {
+        code = read_row(s, &one, err);
+        if (code || !each(ctx, &one.piece)) break;
+    }
+    sqlite3_reset(s);
+    return code;
+}
+
+/* --- bytes --- */
+
+static const char magic[8] = "tbpiece1";
+
+static void put_number(tb_buf *out, uint64_t number)
+{
+    char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)(number >> (8 * i));
+    tb_buf_add(out, bytes, sizeof bytes);
+}
+
+static int64_t get_number(const uint8_t *bytes)
+{
+    uint64_t number = 0;
+    for (int i = 7; i >= 0; i--)
+        number = number << 8 | bytes[i];
+    return (int64_t)number;
+}
+
+void tb_piece_put(const tb_piece *piece, tb_buf *out)
+{
+    tb_buf_add(out, magic, sizeof magic);
+    put_number(out, (uint64_t)piece->number);
+    put_number(out, (uint64_t)piece->epoch);
+    put_number(out, (uint64_t)piece->at_us);
+    put_number(out, (uint64_t)piece->version);
+    put_number(out, piece->len);
+    tb_buf_add(out, piece->chain, TB_PIECE_CHAIN);
+    tb_buf_add(out, piece->data, piece->len);
+}
+
+tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t *ret_len, tb_error *err)
+{
+    const uint8_t *at = bytes;
+    *ret_len = 0;
+    if (memcmp(at, magic, len < sizeof magic ? len : sizeof magic) != 0)
+        return tb_fail(err, TB_E_CORRUPT, NULL, "These bytes do not begin a piece of replication.");
+    if (len < TB_PIECE_HEAD) return TB_OK;
+    *ret_piece = (tb_piece){.number = get_number(at + 8),
+                            .epoch = get_number(at + 16),
+                            .at_us = get_number(at + 24),
+                            .version = get_number(at + 32),
+                            .len = (size_t)get_number(at + 40)};
+    memcpy(ret_piece->chain, at + 48, TB_PIECE_CHAIN);
+    if (ret_piece->number < 1 || ret_piece->epoch < 1 || ret_piece->len > TB_PIECE_MAX)
+        return tb_fail(err, TB_E_CORRUPT, NULL, "The head of a piece of replication is damaged.");
+    if (len - TB_PIECE_HEAD < ret_piece->len) return TB_OK;
+    ret_piece->data = at + TB_PIECE_HEAD;
+    *ret_len = TB_PIECE_HEAD + ret_piece->len;
+    return TB_OK;
+}
+
+/* --- copies --- */
+
+static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
+{
+    const tb_store_options options = {.write = true, .owner = "a base of a replica"};
+    tb_store *copy;
+    tb_replication now;
+    bool more;
+    tb_code code = tb_store_open(path, &options, &copy, err);
+    if (code) return code;
+    code = tb_store_begin(copy, err);
+    if (!code) code = tb_store_trim_pieces(copy, INT64_MAX, 0, INT64_MAX, &more, err);
+    if (!code) code = tb_store_commit(copy, err);
+    if (!code) code = tb_store_replication(copy, &now, err);
+    if (!code) *ret_last = now.last;
+    tb_store_close(copy);
+    return code;
+}
+
+tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
+                             tb_error *err)
+{
+    tb_replication now;
+    tb_code code = tb_store_replication(store, &now, err);
+    if (!code && now.last.number == 0)
+        code = tb_fail(err, TB_E_NOT_FOUND, NULL, "%s is not replicated: serve it with --replicas.", store->path);
+    if (!code) code = tb_store_backup(store, to, NULL, progress, ctx, err);
+    return code ? code : trim_copy(to, ret_last, err);
+}
+
+static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_row *last, tb_error *err)
+{
+    if (piece->number <= last->piece.number && last->piece.number > 0) {
+        if (piece->number < last->piece.number || memcmp(piece->chain, last->piece.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
+        return tb_fail(err, TB_E_DIFFERENT, NULL, "%s has another piece %lld than its primary: make a new copy.", store->path,
+                       (long long)piece->number);
+    }
+    if (last->piece.number == 0 || !tb_piece_follows(piece, &last->piece))
+        return tb_fail(err, TB_E_DIFFERENT, NULL, "Piece %lld does not follow piece %lld of %s: make a new copy.",
+                       (long long)piece->number, (long long)last->piece.number, store->path);
+    tb_code code = tb__capture_apply(store, piece->data, piece->len, err);
+    return code ? code : insert_piece(store, piece, last->total + (int64_t)piece->len, err);
+}
+
+tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
+{
+    piece_row last;
+    tb__capture_end(store); /* a copy makes no pieces of its own */
+    tb_code code = tb_store_begin(store, err);
+    if (code) return code;
+    code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (!code) code = apply_after(store, piece, &last, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    else tb__forget_content(store);
+    return code;
+}

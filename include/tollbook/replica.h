@@ -1,0 +1,75 @@
+/* Replication: each commit of the writer becomes a piece, by which a copy of the file follows.
+ *
+ * A piece holds what one commit changed, row by row, as SQLite's session extension writes it (a patchset), compressed by
+ * zstd. It is a row of the file itself, written by the commit that it describes, so that it is durable when the commit is.
+ * Pieces are numbered from 1 without gaps; a commit that changes nothing makes none. Each has a SHA-256 over itself and
+ * the chain before it: two files with the same number and the same chain have the same content.
+ *
+ * Replication is a property of the file. A copy begins as a whole copy of it (tb_store_backup) and applies the pieces that
+ * come after. A change of the schema, and switching replication off and on again, begin a new chain: a copy then has to be
+ * made anew. */
+#ifndef TOLLBOOK_REPLICA_H
+#define TOLLBOOK_REPLICA_H
+
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+#define TB_PIECE_CHAIN 32
+#define TB_PIECE_MAX   ((size_t)255 << 20) /* bytes of a piece, compressed */
+
+typedef struct tb_piece {
+    int64_t number;  /* from 1 */
+    int64_t epoch;   /* from 1; a promotion raises it */
+    int64_t at_us;   /* when it was committed, by the writer's clock */
+    int64_t version; /* the data version with it */
+    uint8_t chain[TB_PIECE_CHAIN];
+    const void *data; /* piece 1 of a chain has none */
+    size_t len;
+} tb_piece;
+
+/* The state of a file: its newest piece without data, and the oldest one that it keeps. number 0: replication is off. */
+typedef struct tb_replication {
+    tb_piece last;
+    int64_t first; /* number of the oldest piece kept */
+    int64_t bytes; /* of all pieces kept, compressed */
+} tb_replication;
+
+/* TB_OK also where replication is off. */
+TB_MUST_USE tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err);
+/* Switches replication on: the file's first piece. Nothing where it is on. In the caller's transaction; pieces are
+ * made from the next one on. now_us: of the first piece. */
+TB_MUST_USE tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err);
+/* Switches it off and deletes the pieces. In the caller's transaction. */
+TB_MUST_USE tb_code tb_store_replicate_end(tb_store *store, tb_error *err);
+/* Calls `each` for the pieces after `after`, in order, until it returns false. TB_E_NOT_FOUND: the next one is no longer
+ * kept, or `after` is newer than the newest; a new copy is needed. The argument lives during the call. */
+typedef bool (*tb_piece_fn)(void *ctx, const tb_piece *piece);
+TB_MUST_USE tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn each, void *ctx, tb_error *err);
+/* Deletes the oldest pieces, at most `most`: those committed before since_us, and those beyond the newest `bytes`. The
+ * newest piece stays. In the caller's transaction. *ret_more: it stopped at `most`. */
+TB_MUST_USE tb_code tb_store_trim_pieces(tb_store *store, int64_t since_us, int64_t bytes, int64_t most, bool *ret_more,
+                                         tb_error *err);
+/* Pieces as bytes, on a wire and in files: a head of TB_PIECE_HEAD bytes, then the data. The head is "tbpiece1", then
+ * number, epoch, at_us, version and the length of the data, 8 bytes each, little-endian; then the chain. */
+#define TB_PIECE_HEAD (8 + 5 * 8 + TB_PIECE_CHAIN)
+void tb_piece_put(const tb_piece *piece, tb_buf *out);
+/* Reads the piece that the bytes begin with. *ret_len: its bytes, head included; 0: they are not all there yet, and
+ * *ret_piece is then the head alone if `len` is at least TB_PIECE_HEAD. data points into the bytes. TB_E_CORRUPT: this is
+ * no piece. The chain is not checked. */
+TB_MUST_USE tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t *ret_len, tb_error *err);
+/* Whether this piece follows the one before it: its number, its epoch and its chain. */
+bool tb_piece_follows(const tb_piece *piece, const tb_piece *before);
+/* Applies a piece to a copy, in a transaction of its own; the copy keeps the piece too. TB_E_DIFFERENT: the piece does
+ * not follow the copy's newest one, or does not fit its rows: nothing is changed, and a new copy is needed. A piece that
+ * the copy has already changes nothing. */
+TB_MUST_USE tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err);
+
+/* A copy to begin with (tb_store_backup), which keeps the newest piece alone. ret_last: it, without data. TB_E_NOT_FOUND:
+ * replication is off. */
+TB_MUST_USE tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
+                                         tb_error *err);
+
+TB_API_END
+
+#endif

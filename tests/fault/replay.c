@@ -1,0 +1,68 @@
+/* Replication without a server: switches it on for a file, or brings a copy up to date with the file that it was made of.
+ *
+ *     replay on FILE
+ *     replay follow COPY FILE */
+#include "tollbook/replica.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void check(tb_code code, const tb_error *err)
+{
+    if (!code) return;
+    fprintf(stderr, "replay: %s: %s\n", tb_code_name(code), err->message);
+    exit(1);
+}
+
+static tb_store *open_store(const char *path, bool write)
+{
+    const tb_store_options options = {.write = write, .owner = "replay"};
+    tb_error err = {0};
+    tb_store *store;
+    check(tb_store_open(path, &options, &store, &err), &err);
+    return store;
+}
+
+static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
+{
+    (void)ctx;
+    return tb_store_replicate(store, 1, err);
+}
+
+static bool apply(void *ctx, const tb_piece *piece)
+{
+    tb_error err = {0};
+    check(tb_store_apply_piece(ctx, piece, &err), &err);
+    return true;
+}
+
+static void follow(const char *copy, const char *file)
+{
+    tb_store *to = open_store(copy, true), *from = open_store(file, false);
+    tb_replication state, of_from;
+    tb_error err = {0};
+    check(tb_store_replication(to, &state, &err), &err);
+    check(tb_store_pieces(from, state.last.number, apply, to, &err), &err);
+    check(tb_store_replication(to, &state, &err), &err);
+    check(tb_store_replication(from, &of_from, &err), &err);
+    printf("%lld pieces, %lld bytes\n", (long long)state.last.number, (long long)state.bytes);
+    if (memcmp(&state, &of_from, sizeof state) != 0) exit(1);
+    tb_store_close(from);
+    tb_store_close(to);
+}
+
+int main(int argc, char **argv)
+{
+    tb_error err = {0};
+    if (argc == 3 && strcmp(argv[1], "on") == 0) {
+        tb_store *store = open_store(argv[2], true);
+        check(tb_store_write(store, switch_on, NULL, &err), &err);
+        tb_store_close(store);
+    } else if (argc == 4 && strcmp(argv[1], "follow") == 0) {
+        follow(argv[2], argv[3]);
+    } else {
+        return 2;
+    }
+    return 0;
+}
