@@ -17,7 +17,7 @@ PAGE = SOURCE / "docs/roles.md"
 # The roles with a column of their own, and those that have the same rights.
 ALIKE = {"Operator": (), "Finance": (), "Support": (), "CustomerAdmin": (), "User": ("UserApi",),
          "SubuserManage": ("SubuserAPIManage",), "SubuserStatistics": ("SubuserAPIStatistics",),
-         "SubuserPullZones": ("SubuserAPIPullZones",), "SubuserBilling": ("SubuserAPIBilling",), "Ingest": ()}
+         "SubuserPullZones": ("SubuserAPIPullZones",), "SubuserBilling": ("SubuserAPIBilling",), "Ingest": (), "Replica": ()}
 RUNNING = ("Operator", "Finance", "Support", "CustomerAdmin")  # all others run no operation
 # What makes an operation write that otherwise only reads: a query and a body. Only refusals are looked at.
 SCENARIO = {"from": "2026-10", "to": "2026-10", "scenarios": [{"scenario": "s", "patch": {"minimum_monthly": "5"}}]}
