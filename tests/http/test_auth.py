@@ -68,7 +68,7 @@ class Auth(Case):
     # holds: auth.access-key, auth.balancer, auth.containers
     def test_every_route_and_role(self):
         table = roles()
-        self.assertEqual(len(table), 15)
+        self.assertEqual(len(table), 16)
         self.assertGreater(len(ROUTES), 24)
         self.assertLessEqual({access for _, _, access, _ in ROUTES}, set.union(*table.values()))
         with self.server.wire() as wire:

@@ -171,7 +171,7 @@ class CustomerAdmin(Keyed):
             self.refused(self.make("User", Name=name), 400, "validation_error", "Name")
 
     def test_every_role_up_to_its_own_and_none_above(self):
-        above = {"Ingest", "Operator", "Finance", "Support"}
+        above = {"Ingest", *OPERATORS}
         for role in roles():
             answer = self.make(role)
             self.assertEqual(answer.status, 201 if role not in above else 400 if role in OPERATORS else 403, role)
