@@ -193,6 +193,15 @@ class Replicas(Case):
         self.assertEqual(len(self.status()["standbys"]), 32)
         self.assertNotIn("behind", [one["name"] for one in self.status()["standbys"]])
 
+    def test_metrics_say_how_it_stands(self):
+        last = self.status()["piece"]
+        self.pieces(last, Tollbook_Replica="one")
+        text = self.server.get("/metrics").body.decode()
+        self.assertIn(f"tollbook_replica_piece {last}\n", text)
+        for line in (r"tollbook_replica_epoch 1", r'tollbook_replica_role\{role="primary"\} 1', r"tollbook_replica_followers \d+",
+                     r"tollbook_replica_bytes_kept [1-9]\d+", r'tollbook_replica_follower_lag_seconds\{name="one"\} 0\.000'):
+            self.assertRegex(text, rf"(?m)^{line}$")
+
     def test_off_is_not_for_a_served_file(self):
         self.assertIn(b"stop it", run("replica", "off", "--server", self.server.url, "--key", self.server.keys["operator"],
                                       expect=2).stderr)
