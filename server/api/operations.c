@@ -221,7 +221,10 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     request *r = job->owner;
     op_work *w = work_of(r);
     tb_ops ops = ops_of(r, store);
+    tb_follower list[FOLLOWERS_MAX];
+    const tb_replica_server known = api_replica_known(r->worker->server, list);
     w->reader = store;
+    ops.replica = &known;
     ops.step = go_on;
     ops.machine = read_machine;
     ops.ctx = r;

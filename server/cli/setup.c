@@ -113,7 +113,8 @@ static int make_database(const setup *s)
     tb_error err;
     struct stat st;
     const tb_store_options options = {
-        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us,
+        .clock = cli_now_us};
     const tb_code code = tb_store_create(s->db, &options, &err);
     if (code == TB_E_LOCKED) return locked(s, "", &err);
     if (code == TB_E_IO && stat(s->db, &st) == 0) return 0;
@@ -164,7 +165,7 @@ static tb_code write_key(tb_store *store, void *ctx, tb_error *err)
 static int make_key(setup *s)
 {
     tb_error err;
-    tb_store_options options = {.write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+    tb_store_options options = {.write = true, .owner = s->call->command->name, .now_us = s->ops.now_us, .clock = cli_now_us};
     upgrade_watch watch;
     upgrade_watch_begin(&watch, s->db, &options);
     tb_code code = tb_store_open(s->db, &options, &s->ops.store, &err);
