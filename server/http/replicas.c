@@ -1,7 +1,7 @@
 #include "http/replicas.h"
 
 #include "http/clock.h"
-#include "http/process.h"
+#include "http/message.h"
 
 #define TRIM_PIECES  500 /* deleted in one transaction */
 #define TRIM_WAIT_US INT64_C(60000000)
@@ -22,7 +22,7 @@ tb_code replicas_open(server *s, tb_error *err)
     code = tb_store_write(s->store, switch_on, s, err);
     if (code) return code;
     s->replicated = true;
-    process_say("replication of %s is on: each commit makes a piece, also of commands and without --replicas, until "
+    message_say(MESSAGE_INFO, "replication of %s is on: each commit makes a piece, also of commands and without --replicas, until "
                 "`replica off`.", s->options.db);
     return TB_OK;
 }
