@@ -71,7 +71,7 @@
 #define SIGN_IN(path, name_, handle_)                                                              \
     {                                                                                              \
         .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_NONE, .body = ROUTE_JSON,        \
-        .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .handle = handle_                 \
+        .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .exact = true, .handle = handle_  \
     }
 
 #define CONSOLE(m, path, who, name_, handle_)                                                      \
