@@ -215,6 +215,21 @@ START_TEST(the_real_table_opens_what_it_should)
 }
 END_TEST
 
+/* Each of these looks at all names, zones or entries of an account. */
+START_TEST(long_answers_are_not_made_by_a_worker)
+{
+    static const char *const patterns[] = {"/search", "/user/audit/{date}", "/metrics/account", "/insights"};
+    size_t found = 0;
+    for (size_t i = 0; i < api_n_routes; i++)
+        for (size_t j = 0; j < sizeof patterns / sizeof *patterns; j++) {
+            if (strcmp(api_routes[i].pattern, patterns[j]) != 0) continue;
+            ck_assert_msg(api_routes[i].finish != NULL, "%s", patterns[j]);
+            found++;
+        }
+    ck_assert_uint_eq(found, sizeof patterns / sizeof *patterns);
+}
+END_TEST
+
 START_TEST(the_consoles_rows_are_the_last)
 {
     for (size_t i = 0; i < api_n_routes; i++) {
@@ -279,6 +294,7 @@ int main(void)
     tcase_add_test(tc, below_api_are_the_rows_without_it);
     tcase_add_test(tc, a_row_below_api_comes_before_the_prefix);
     tcase_add_test(tc, ids_are_positive_and_have_one_spelling);
+    tcase_add_test(tc, long_answers_are_not_made_by_a_worker);
     tcase_add_test(tc, the_consoles_rows_are_the_last);
     tcase_add_test(tc, the_real_table_opens_what_it_should);
     tcase_add_test(tc, libcurl_is_ready_once_the_server_starts);
