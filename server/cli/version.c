@@ -10,7 +10,7 @@
 
 #include "cli/cli.h"
 #include "http/build.h"
-#include "http/front/tls.h"
+#include "http/front/pair.h"
 
 int cli_version(FILE *out)
 {

@@ -26,8 +26,6 @@ struct iovec;
 
 typedef struct tls tls;
 
-const char *tls_version(void); /* of GnuTLS */
-
 /* The session of an accepted socket. NULL: out of memory. */
 tls *tls_new(tls_pair *pair, int fd);
 /* NULL is fine. Sends nothing. */
