@@ -2,4 +2,4 @@
 the API's. One browser and one server for all."""
 from pages import main
 
-main("cases_budget", "cases_console", "cases_face", "cases_meters", "cases_truth", "cases_why")
+main("cases_console", "cases_face", "cases_meters", "cases_truth")

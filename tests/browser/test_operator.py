@@ -1,4 +1,5 @@
-"""What an operator sees first, and what is changed by mouse: the home, forms, the month's run. One browser for all."""
+"""What an operator sees first, what is changed by mouse (the home, forms, the month's run, budgets), and why a bill grew. One
+browser for all."""
 from pages import main
 
-main("cases_changes", "cases_fleet", "cases_run")
+main("cases_budget", "cases_changes", "cases_fleet", "cases_run", "cases_why")

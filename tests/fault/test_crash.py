@@ -16,8 +16,8 @@ from faults import (FIRST_MS, LONG, PATIENCE, Service, counters, folder, lines, 
 import subprocess
 
 rng = seed()
-KILLS = 200 if LONG else 20
-SERVER_KILLS = 50 if LONG else 5
+KILLS = 200 if LONG else 10
+SERVER_KILLS = 50 if LONG else 3
 
 
 def kept(db):

@@ -2,8 +2,8 @@
 every table that the file has (new tables join by themselves), by somebody who takes the triggers away
 and puts them back. verify must see each. What it need not see stands in COSMETIC, with the reason.
 
-TB_LONG=1 tries every kind of change at every chosen row; otherwise each column is changed in one
-row, once, and one row deleted, one doubled, one swapped.
+TB_LONG=1 tries every kind of change at every chosen row. Otherwise every second column is changed in one row, once, and one
+row deleted, one doubled, one swapped; which columns, the seed says.
 """
 import os
 import sqlite3
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import rich
-from faults import LONG, PATIENCE, TOLLBOOK, require
+from faults import LONG, PATIENCE, TOLLBOOK, random_seed, require
 from tamper import Rewriter, flipped, others
 
 # (table, column or "row"): the reason.
@@ -30,6 +30,7 @@ COSMETIC = {
 TREES = ("book_span", "invoice_span", "log_span")
 GONE = ("retention", "usage_gone")  # in a database of its own: what went is checked less
 EVENT_IDS = ("event_id_run", "event_id_page", "event_id_month")  # likewise: only a server takes events
+HALF = random_seed() % 2
 MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
@@ -41,6 +42,8 @@ def cells(table, accounts):
     """(what, change) of every change to one value."""
     chosen = table.some()
     for number, column in enumerate(table.columns):
+        if not LONG and number % 2 != HALF:
+            continue
         for turn, i in enumerate(chosen):
             if not LONG and turn != number % len(chosen):
                 continue
@@ -152,7 +155,7 @@ def main():
             print(f"  passed, {key[0]}.{key[1]} ({seen[key]}):", COSMETIC.get(key, "NOT ALLOWED"))
         for what in unseen:
             print("  not seen:", *what)
-        require(set(COSMETIC) <= set(seen), "cosmetic, and always found:", set(COSMETIC) - set(seen))
+        require(not LONG or set(COSMETIC) <= set(seen), "cosmetic, and always found:", set(COSMETIC) - set(seen))
         for what in odd:
             print("  neither found nor passed:", *what)
         sys.exit(bool(unseen or odd))
