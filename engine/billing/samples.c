@@ -4,15 +4,29 @@
 #include "base/rank.h"
 #include "billing/draft.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#define ROUNDS_MOST 40 /* random orders of a month's intervals need about 20 */
 
 typedef tb__u128 u128;
 
-/* The value that k others of the list precede in descending order. Reorders the list. */
+static int downwards(const void *left, const void *right)
+{
+    const u128 a = *(const u128 *)left, b = *(const u128 *)right;
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/* The value that k others of the list precede in descending order. Reorders the list. Customers choose the order of the
+ * values, and there are orders in which each round leaves out one value only: after ROUNDS_MOST, the rest is sorted. */
 static u128 select_largest(u128 *v, size_t n, size_t k)
 {
     size_t low = 0, high = n - 1;
-    while (low < high) {
+    for (int rounds = 0; low < high; rounds++) {
+        if (rounds == ROUNDS_MOST) {
+            qsort(v + low, high - low + 1, sizeof *v, downwards);
+            break;
+        }
         const u128 pivot = v[low + (high - low) / 2];
         size_t i = low, j = high;
         for (;; i++, j--) {

@@ -71,7 +71,7 @@
 #define SIGN_IN(path, name_, handle_)                                                              \
     {                                                                                              \
         .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_NONE, .body = ROUTE_JSON,        \
-        .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .handle = handle_                 \
+        .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .exact = true, .handle = handle_  \
     }
 
 #define CONSOLE(m, path, who, name_, handle_)                                                      \
@@ -105,7 +105,7 @@ const route api_routes[] = {
     PURGE("/pullzone/{id}/purgeCache", JSON, PURGE_BODY, "purge_zone", api_purge_zone,
           api_purge_zone_done),
     PURGE("/purge", NO_BODY, 0, "purge_url", api_purge_url, api_purge_url_done),
-    ROW(GET, "/search", SEARCH, NO_BODY, "search", api_search, NULL),
+    ROW(GET, "/search", SEARCH, NO_BODY, "search", api_search, api_drawn_done),
     ROW(GET, "/storagezone", PULL_ZONES, NO_BODY, "storage_zones", api_nothing_listed, NULL),
     ROW(GET, "/dnszone", PULL_ZONES, NO_BODY, "dns_zones", api_nothing, NULL),
     ROW(GET, "/videolibrary", PULL_ZONES, NO_BODY, "video_libraries", api_nothing_listed, NULL),

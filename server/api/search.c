@@ -1,7 +1,9 @@
 /* GET /search: what the key's account has, by a part of a name; an operator's key finds accounts, or with account= the
- * parts of one. Known clients read one of two forms, so an answer has the members of both. */
+ * parts of one. Known clients read one of two forms, so an answer has the members of both. It runs as a slow query, since
+ * every name of the account is looked at. */
 #include <inttypes.h>
 
+#include "api/drawn.h"
 #include "api/handlers.h"
 #include "http/query.h"
 #include "tollbook/billsource.h"
@@ -16,6 +18,12 @@ typedef struct params {
     tb_text search;
     int64_t from, size, account;
 } params;
+
+typedef struct question {
+    drawing how;
+    params asked;
+} question;
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "it fits request.work");
 
 static const query_spec specs[] = {
     {"search", QUERY_TEXT, offsetof(params, search)},
@@ -75,34 +83,38 @@ static void put_found(void *ctx, const tb_found *found)
     all->begun = true;
 }
 
-static tb_code put_results(request *r, const params *p, tb_error *err)
+static tb_code put_results(const request *r, tb_store *store, tb_buf *out, tb_error *err)
 {
-    tb_store *store = r->worker->store;
+    const params *p = &((const question *)(const void *)r->work)->asked;
     const tb_search search = {p->account == TB_ALL ? 0 : p->account, p->search, p->from, p->size};
-    listed all = {.out = request_text(r)};
+    listed all = {.out = out};
     int64_t total = 0;
     tb_code code = search.account && !r->account ? tb_store_need_account(store, search.account, err) : TB_OK;
     if (!code) code = tb_store_count_found(store, &search, &total, err);
     if (code) return code;
-    tb_buf_str(all.out, "{\"Query\":");
-    tb_json_string(all.out, p->search.data ? p->search.data : "", p->search.len);
-    tb_buf_fmt(all.out, ",\"TotalCount\":%" PRId64 ",\"Total\":%" PRId64 ",\"From\":%" PRId64 ",\"Size\":%" PRId64
+    tb_buf_str(out, "{\"Query\":");
+    tb_json_string(out, p->search.data ? p->search.data : "", p->search.len);
+    tb_buf_fmt(out, ",\"TotalCount\":%" PRId64 ",\"Total\":%" PRId64 ",\"From\":%" PRId64 ",\"Size\":%" PRId64
                ",\"SearchResults\":[", total, total, p->from, p->size);
     if (p->from < total) code = tb_store_search(store, &search, put_found, &all, err);
-    tb_buf_str(all.out, "]}");
-    return code ? code : tb_buf_check(all.out, err);
+    tb_buf_str(out, "]}");
+    return code ? code : tb_buf_check(out, err);
+}
+
+static tb_code put_search(request *r, tb_store *store, tb_buf *out, tb_error *err)
+{
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = put_results(r, store, out, err);
+    tb_store_read_end(store);
+    return code;
 }
 
 void api_search(request *r)
 {
-    params p;
+    question *q = (question *)(void *)r->work;
     tb_error err;
-    tb_code code = read_search(r, &p, &err);
-    if (!code) code = tb_store_read_begin(r->worker->store, &err);
-    if (!code) {
-        code = put_results(r, &p, &err);
-        tb_store_read_end(r->worker->store);
-    }
-    if (code) request_fail_as(r, &err);
-    else request_answer_text(r, 200, "application/json");
+    q->how = (drawing){put_search, "application/json", true, NULL};
+    if (read_search(r, &q->asked, &err)) request_fail_as(r, &err);
+    else drawn_answer(r);
 }

@@ -38,15 +38,17 @@ static void warn_invalid(const cli_call *call, const tls_pair *pair)
     const bool expired = until_s <= now_s;
     if (!expired && from_s <= now_s) return;
     tb_time_format((expired ? until_s : from_s) * TB_US_PER_S, text);
-    cli_say(call, "Warning: the certificate %s %s %s; clients will refuse it. Renew it, then send SIGHUP.",
-            cli_text(call, "tls-cert"), expired ? "expired at" : "is valid only from", text);
+    cli_warn(call, "Warning: the certificate %s %s %s; clients will refuse it. Renew it, then send SIGHUP.",
+             cli_text(call, "tls-cert"), expired ? "expired at" : "is valid only from", text);
 }
 
-static tb_code parse_pair(const char *cert, const pem *chain, const pem *key, tls_pair **ret_pair, tb_error *err)
+static tb_code parse_pair(const cli_call *call, const pem *chain, const pem *key, tls_pair **ret_pair, tb_error *err)
 {
     tb_error why;
     const tb_code code = tls_pair_parse((tb_text){chain->bytes, chain->len}, (tb_text){key->bytes, key->len}, ret_pair, &why);
-    return code ? tb_fail(err, code, NULL, "--tls-cert %s: %s", cert, why.message) : TB_OK;
+    if (!code) return TB_OK;
+    return tb_fail(err, code, NULL, "--tls-cert %s, --tls-key %s: %s", cli_text(call, "tls-cert"), cli_text(call, "tls-key"),
+                   why.message);
 }
 
 tb_code cli_load_tls(const cli_call *call, tls_pair **ret_pair, tb_error *err)
@@ -59,7 +61,7 @@ tb_code cli_load_tls(const cli_call *call, tls_pair **ret_pair, tb_error *err)
     if (!cert_path) return TB_OK;
     tb_code code = read_pem("tls-cert", cert_path, &chain, err);
     if (!code) code = read_pem("tls-key", key_path, &key, err);
-    if (!code) code = parse_pair(cert_path, &chain, &key, ret_pair, err);
+    if (!code) code = parse_pair(call, &chain, &key, ret_pair, err);
     sodium_memzero(key.bytes, sizeof key.bytes);
     if (code) return code;
     cli_warn_open(call, "the TLS key", key_path);

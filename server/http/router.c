@@ -70,7 +70,7 @@ static bool matches(const char *pattern, const char *path, size_t len, unsigned 
     return i == len || (i + 1 == len && path[i] == '/');
 }
 
-static routed match_rows(const route *routes, size_t n, http_method method, tb_text path)
+static routed match_rows(const route *routes, size_t n, http_method method, tb_text path, bool below_api)
 {
     const http_method wanted = method == HTTP_HEAD ? HTTP_GET : method;
     routed found = {.path = path};
@@ -78,6 +78,7 @@ static routed match_rows(const route *routes, size_t n, http_method method, tb_t
         tb_text id;
         const char first = routes[i].pattern[1];
         if (path.len > 1 && first != lower(path.data[1]) && first != '{') continue;
+        if (below_api && routes[i].exact) continue;
         if (!matches(routes[i].pattern, path.data, path.len, UINT_MAX, &id)) continue;
         if (routes[i].method == wanted) return (routed){.row = &routes[i], .path = path, .id = id};
         found.allow |= 1u << routes[i].method;
@@ -97,14 +98,11 @@ static bool drop_prefix(tb_text path, tb_text *ret)
 
 routed router_match(const route *routes, size_t n, http_method method, tb_text path)
 {
-    routed found = match_rows(routes, n, method, path);
+    const routed found = match_rows(routes, n, method, path, false);
     tb_text inner;
     if (found.row || found.allow || !drop_prefix(path, &inner)) return found;
-    const routed below = match_rows(routes, n, HTTP_GET, inner);
-    if (!below.row || below.row->exact) return found;
-    if (method == HTTP_GET || method == HTTP_HEAD) return below;
-    found.allow = 1u << HTTP_GET | 1u << HTTP_HEAD;
-    return found;
+    const routed below = match_rows(routes, n, method, inner, true);
+    return below.row || below.allow ? below : found;
 }
 
 const route *router_match_path(const route *routes, size_t n, tb_text path)

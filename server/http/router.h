@@ -75,8 +75,8 @@ typedef struct routed {
 /* The row for (method, path).
  *
  * Clients of the deployed service's old base address send /api before each path. So a path below /api that has no row
- * of its own is matched without this prefix, by rows of GET alone. Each request is checked by its row, so the prefix
- * never changes who may ask. Rows that are `exact` are not reached: a proxy in front may refuse their paths. */
+ * of its own is matched without this prefix. Each request is checked by its row, so the prefix never changes who may ask.
+ * Rows that are `exact` are not reached: a proxy in front may refuse their paths. */
 routed router_match(const route *routes, size_t n, http_method method, tb_text path);
 
 /* The first row of the path with any method, for its error family. NULL: no such path. */

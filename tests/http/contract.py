@@ -139,10 +139,10 @@ class Contract:
         return found
 
     def operation(self, method, path):
-        """(path template, operation) of a request, or None of each. Below /api, where no path is its own, every GET is."""
+        """(path template, operation) of a request, or None of each. Below /api, where no path is its own, every other one is."""
         method = "get" if method == "HEAD" else method.lower()
         found = [template for pattern, template in self.paths if pattern.match(path)]
-        if not found and method == "get" and path[:5].lower() == "/api/":
+        if not found and path[:5].lower() == "/api/":
             found = [template for pattern, template in self.paths if pattern.match(path[4:])
                      and "x-exact" not in self.document["paths"][template].get("get", {})]
         for template in found:

@@ -304,6 +304,16 @@ class Beside(unittest.TestCase):
             self.assertEqual((answer.status, answer.body), (204, b""), body)
             self.assertEqual(self.calls(), [call])
 
+    # bunnycdn-node and modules for WHMCS purge at the old base address
+    def test_both_are_purged_below_api(self):
+        answer = self.server.ask("POST", "/api/pullzone/101/purgeCache", "user")
+        self.assertEqual((answer.status, self.calls()), (204, [["1", "101", "all"]]))
+        url = "https://acme-video.b-cdn.net/a.js"
+        answer = self.server.ask("POST", f"/api/purge?url={url}", "user")
+        self.assertEqual((answer.status, self.calls()), (200, [["1", "101", "url", url]]))
+        self.refused(self.server.ask("POST", "/api/pullzone/201/purgeCache", "user"), 404, "pullZone.not_found")
+        self.assertEqual(self.calls(), [])
+
     def test_a_url_is_purged_by_the_hook(self):
         for query, zone, kind in (("url=https://acme-video.b-cdn.net/a/b.js", "101", "url"),
                                   ("url=https%3A%2F%2FVIDEO.acme.example%2F*&async=true", "101", "url"),

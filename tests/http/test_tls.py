@@ -381,7 +381,7 @@ class Files(unittest.TestCase):
                           (old, f"Warning: the certificate {old.certificate} expired at 20")):
             server = Server(*pair.options, log=b"")
             server.wire = lambda s=server: Wire(s.port, context=unverified())
-            self.assertIn(why, server.messages())
+            self.assertIn(f" warning tollbook serve: {why}", server.messages())
             self.assertIn(f"listening on https://127.0.0.1:{server.port}", server.messages())
             server.close()
 
@@ -455,7 +455,7 @@ class Hupped(unittest.TestCase):
     def test_a_bad_pair_leaves_the_old_one(self):
         stays = "SIGHUP: the TLS certificate stays as it was: "
         self.put(self.new, self.old)
-        self.assertIn(stays + f"--tls-cert {self.cert}: The key does not belong to the certificate.", self.hup())
+        self.assertIn(stays + f"--tls-cert {self.cert}, --tls-key {self.key}: The key does not belong to the certificate.", self.hup())
         self.key.unlink()
         self.assertIn(stays + f"--tls-key {self.key}: No such file", self.hup())
         os.mkfifo(self.key)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Random histories of meters: counters, gauges and samples of many accounts over three months in a row, under price books whose
-prices change at an hour in the middle of a month. Usage comes in time and late, and some of it is withdrawn. What each month
-comes to is worked out here in fractions by the words of docs/meters.md, line by line, and must agree to the last digit; verify
-must find no difference.
+prices, units, tiers, scopes and minima change at an hour in the middle of a month. Usage comes in time and late, and some of it
+is withdrawn. Accounts and meters are deleted and declared again, in the month and over its end, and a meter's `round_up`
+changes. What each month comes to is worked out here in fractions by the words of docs/meters.md, line by line, and must agree to
+the last digit; verify must find no difference.
 
 Nothing of the product is used but its command line. 1,020 account-months; TB_LONG=1: 20,400. TB_SEED repeats a run.
 """
@@ -27,7 +28,8 @@ SEED = random_seed()
 ACCOUNTS = 6800 if LONG else 340
 MONTHS = ("2026-08", "2026-09", "2026-10")
 AFTER = dict(zip(MONTHS, ("2026-09-03T09:00:00Z", "2026-10-03T09:00:00Z", "2026-11-03T09:00:00Z")))
-CURRENCIES = {"EUR": 2, "JPY": 0}
+FOREVER = datetime(9999, 1, 1, tzinfo=timezone.utc)
+CURRENCIES = {"EUR": 2, "JPY": 0, "KWD": 3}
 REGIONS = ("DE", "US", "ZZ")
 
 
@@ -216,14 +218,15 @@ class Series:
     def total(self, start, end):
         return sum(v for when, v in self.counts.items() if start <= when < end)
 
-    def integral(self, start, end, step):
+    def integral(self, start, end, step, gaps):
         held = sorted((when, max(rows)[1]) for when, rows in self.values.items() if rows)
         total = 0
         for i, (when, value) in enumerate(held):
             until = held[i + 1][0] if i + 1 < len(held) else end
             a, b = max(when, start), min(until, end)
             if a < b:
-                total += -(-value // step) * step * int((b - a).total_seconds())
+                gone = sum(max(0, int((min(b, y) - max(a, x)).total_seconds())) for x, y in gaps)
+                total += -(-value // step) * step * (int((b - a).total_seconds()) - gone)
         return total
 
 
@@ -231,6 +234,7 @@ class Account:
     def __init__(self, number, rng):
         self.id, self.currency = number, rng.choice(list(CURRENCIES))
         self.series, self.owed = [], {}
+        self.gaps = []  # in which it was deleted
         for meter in rng.sample(list(METERS), rng.randrange(1, 5)):
             m = METERS[meter]
             for r in range(rng.randrange(1, 4)):
@@ -239,8 +243,8 @@ class Account:
                     if all((s.meter, s.resource, s.dimensions) != (meter, f"{m['resource']}-{number}-{r}", dims) for s in self.series):
                         self.series.append(Series(meter, f"{m['resource']}-{number}-{r}", dims))
 
-    def lines(self, month, books):
-        """{(kind, meter, resource, region): (exact, amount, quantity)}"""
+    def lines(self, month, books, steps):
+        """{(kind, meter, resource, region): (exact, amount, quantity)}; steps: the meters' round_up in the month"""
         digits = CURRENCIES[self.currency]
         first, end = span(month)
         mine = sorted((b for b in books if b.currency == self.currency and b.begins < end), key=lambda b: b.begins)
@@ -251,37 +255,51 @@ class Account:
                 parts.append((b, first if not parts else max(b.begins, first), until))
         out = {}
         for meter, m in METERS.items():
-            shape = mine[-1].rates[meter].shape
-            groups = defaultdict(list)
-            for s in self.series:
-                if s.meter == meter:
-                    groups[f"{m['resource']}:{s.resource}" if shape["scope"] == "resource" else f"meter:{meter}", s.value_of(shape["by"])].append(s)
+            lines = self.sampled(month, m, mine[-1]) if m["kind"] == "sample" else self.counted(month, m, parts, steps.get(meter, 1))
             billed = Fraction(0)
-            used = False
-            for (resource, value), members in sorted(groups.items()):
-                line = self.percentile(month, m, mine[-1], members, value) if m["kind"] == "sample" else self.amount(month, m, parts, members, value)
-                if not line:
-                    continue
-                used = True
-                exact = half_up(line[0], 18)
-                out["meter", meter, resource, value] = exact, half_up(exact, digits), line[1]
+            for (resource, value), (amount, quantity) in lines.items():
+                exact = half_up(amount, 18)
+                out["meter", meter, resource, value] = exact, half_up(exact, digits), quantity
                 billed += half_up(exact, digits)
-            if used and shape["minimum"] and billed < shape["minimum"]:
-                out["minimum", meter, f"meter:{meter}", ""] = shape["minimum"] - billed, half_up(shape["minimum"] - billed, digits), None
+            least = defaultdict(int)  # seconds of each minimum
+            for book, a, b in parts:
+                least[book.rates[meter].shape["minimum"] or Fraction(0)] += int((b - a).total_seconds())
+            lacks = sum(half_up(price * n / seconds(month), 18) for price, n in least.items()) - billed
+            if lines and lacks > 0:
+                out["minimum", meter, f"meter:{meter}", ""] = lacks, half_up(lacks, digits), None
         return out
 
-    def amount(self, month, m, parts, members, value):
-        step = int(m.get("round_up", 1))
-        quantities = [sum(s.total(a, b) if m["kind"] == "counter" else s.integral(a, b, step) for s in members) for _, a, b in parts]
-        whole, used, total = sum(quantities), 0, Fraction(0)
-        if not whole:
-            return None
-        for (book, _, _), units in zip(parts, quantities):
-            if units:
-                rate = book.rates[m["meter"]]
-                total += rate.price(value).rate(Fraction(used), Fraction(units), Fraction(whole), rate.per(month))
-                used += units
-        return total, whole
+    def groups(self, meter, shape):
+        """The series that have a line together, by (resource, value)."""
+        groups = defaultdict(list)
+        for s in self.series:
+            if s.meter == meter:
+                own = f"{METERS[meter]['resource']}:{s.resource}" if shape["scope"] == "resource" else f"meter:{meter}"
+                groups[own, s.value_of(shape["by"])].append(s)
+        return groups
+
+    def counted(self, month, m, parts, step):
+        """Parts whose books say scope and `by` alike share their lines."""
+        lines = defaultdict(list)  # (resource, value): rate and units of each part
+        for book, a, b in parts:
+            rate = book.rates[m["meter"]]
+            for key, members in self.groups(m["meter"], rate.shape).items():
+                units = sum(s.total(a, b) if m["kind"] == "counter" else s.integral(a, b, step, self.gaps) for s in members)
+                if units:
+                    lines[key].append((rate, units))
+        out = {}
+        for (resource, value), used in lines.items():
+            whole, before, total = sum(units for _, units in used), 0, Fraction(0)
+            for rate, units in used:
+                total += rate.price(value).rate(Fraction(before), Fraction(units), Fraction(whole), rate.per(month))
+                before += units
+            out[resource, value] = total, whole
+        return out
+
+    def sampled(self, month, m, book):
+        lines = {key: self.percentile(month, m, book, members, key[1])
+                 for key, members in self.groups(m["meter"], book.rates[m["meter"]].shape).items()}
+        return {key: line for key, line in lines.items() if line}
 
     def percentile(self, month, m, book, members, value):
         first, end = span(month)
@@ -303,7 +321,7 @@ class History:
     def __init__(self, rng, folder):
         self.rng, self.folder, self.now, self.order = rng, folder, None, 0
         self.accounts = [Account(i + 1, rng) for i in range(ACCOUNTS)]
-        self.books, self.seen = [], set()
+        self.books, self.seen, self.steps = [], set(), []
         self.documents = self.agreed = self.corrected = self.withdrawn = 0
 
     def run(self, *words):
@@ -317,16 +335,41 @@ class History:
         return self.folder / name
 
     def declare(self):
-        self.now = "2026-07-30T09:00:00Z"
         subprocess.run([TOOL, "init", "--db", self.folder / "t.db"], check=True, capture_output=True)
-        self.run("apply", self.file("c.json", json.dumps({
-            "accounts": [{"id": a.id, "name": f"a{a.id}", "currency": a.currency} for a in self.accounts], "meters": list(METERS.values())})))
+        self.apply(moment("2026-07-30T09:00:00Z"))
         for currency in CURRENCIES:
-            shapes = {m: shape_of(self.rng, m) for m in METERS}
+            ways = [{m: shape_of(self.rng, m) for m in METERS} for _ in range(2)]
             for i, begins in enumerate(("2026-01-01T00:00:00Z", "2026-09-11T05:00:00Z", "2026-10-20T22:00:00Z")):
-                book = Book(self.rng, f"{currency}-{i}", currency, moment(begins), shapes)
+                book = Book(self.rng, f"{currency}-{i}", currency, moment(begins), ways[i % 2])
                 self.books.append(book)
                 self.run("book", self.file("b.json", json.dumps(book.json())))
+
+    def apply(self, when, gone=(), without=None):
+        """Declares all but these accounts and this meter."""
+        step = self.rng.choice((1, 1000000, 64000000))
+        self.now = shown(when)
+        self.steps.append((when, step))
+        meters = [{**m, "round_up": str(step)} if "round_up" in m else m for m in METERS.values() if m["meter"] != without]
+        self.run("apply", "--delete", self.file("c.json", json.dumps({
+            "accounts": [{"id": a.id, "name": f"a{a.id}", "currency": a.currency} for a in self.accounts if a not in gone], "meters": meters})))
+        for a in self.accounts:
+            if a.gaps and a.gaps[-1][1] == FOREVER and a not in gone:
+                a.gaps[-1] = a.gaps[-1][0], when
+            elif a in gone and not (a.gaps and a.gaps[-1][1] == FOREVER):
+                a.gaps.append((when, FOREVER))
+
+    def steps_of(self, month):
+        """A declaration counts that was applied by the beginning of the month's last hour."""
+        last = span(month)[1] - timedelta(hours=1)
+        return {"ram": [step for when, step in self.steps if when <= last][-1]}
+
+    def come_and_go(self, month):
+        """Deletes accounts and a meter in the month, and declares them again: in the month, or before its run."""
+        first, end = span(month)[0] + timedelta(days=4), moment(AFTER[month]) - timedelta(hours=1)
+        times = sorted(first + timedelta(seconds=self.rng.randrange(int((end - first).total_seconds()))) for _ in range(3))
+        for when in times[:2]:
+            self.apply(when, self.rng.sample(self.accounts, ACCOUNTS // 8), self.rng.choice(list(METERS)))
+        self.apply(times[2])
 
     def some(self, s, month):
         """One usage line of a series; returns (text, undo)."""
@@ -382,7 +425,7 @@ class History:
         for d in json.loads(self.run("invoice", "--month", month, "--finalize"))["invoices"]:
             documents[d["account"]].append(d)
         for a in self.accounts:
-            want = a.lines(month, self.books)
+            want = a.lines(month, self.books, self.steps_of(month))
             got, correction = {}, Fraction(0)
             for d in documents[a.id]:
                 for line in d["lines"]:
@@ -397,7 +440,7 @@ class History:
             assert got == want, (a.id, month, sorted(set(got.items()) ^ set(want.items()), key=repr))
             late = Fraction(0)
             for earlier in a.owed:
-                now = sum(v[1] for v in a.lines(earlier, self.books).values())
+                now = sum(v[1] for v in a.lines(earlier, self.books, self.steps_of(earlier)).values())
                 late += now - a.owed[earlier]
                 a.owed[earlier] = now
             assert correction == late, (a.id, month, correction, late)
@@ -409,6 +452,7 @@ class History:
     def tell(self):
         self.declare()
         for i, month in enumerate(MONTHS):
+            self.come_and_go(month)
             self.now = AFTER[month]
             self.use(month, 1, f"{month}.ndjson")
             extra = self.use(month, 0.3, f"{month}-extra.ndjson")

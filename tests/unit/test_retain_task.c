@@ -61,9 +61,9 @@ START_TEST(warnings_are_said_once_a_change)
     finalize_months(&f, FIRST, FIRST + 3, "");
     ok(api_retain("25,30,72h", &task, &err));
     const char *text = round_at(&f, &task, JANUARY, 4 * 24 + 12);
-    ck_assert_msg(strstr(text, "tollbook serve: retain: Months count back from ") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "retain: Months count back from ") != NULL, "%s", text);
     ck_assert_ptr_nonnull(strstr(text, "and not from this machine's clock (2036-01)"));
-    ck_assert_ptr_nonnull(strstr(text, "tollbook serve: retain: Account 1 keeps all from 2023-10 on"));
+    ck_assert_ptr_nonnull(strstr(text, "retain: Account 1 keeps all from 2023-10 on"));
     ck_assert_str_eq(round_at(&f, &task, JANUARY, 4 * 24 + 13), ""); /* request logs alone */
     ck_assert_str_eq(round_at(&f, &task, JANUARY, 5 * 24), "");
     finalize_months(&f, FIRST + 4, FIRST + 4, "");

@@ -136,7 +136,7 @@ START_TEST(another_method_is_told_what_is_allowed)
 }
 END_TEST
 
-START_TEST(below_api_are_the_rows_of_get)
+START_TEST(below_api_are_the_rows_without_it)
 {
     const routed found = router_match(table, N, HTTP_GET, (tb_text){"/API/z/12/b", 11});
     ck_assert_ptr_eq(found.row, &table[2]);
@@ -145,17 +145,16 @@ START_TEST(below_api_are_the_rows_of_get)
     tb_text id;
     unsigned allow;
     ck_assert_ptr_eq(find(HTTP_HEAD, "/api/a/", &id, &allow), &table[0]);
-    char text[ROUTER_ALLOW_MAX];
-    ck_assert_ptr_null(find(HTTP_POST, "/api/a", &id, &allow)); /* /a takes it */
-    router_allow(allow, text);
-    ck_assert_str_eq(text, "GET, HEAD");
-    static const char *const no[] = {"/api", "/api/", "/api//a", "/api/api/a", "/apia", "/api/exact", "/api/z/1"};
-    for (size_t i = 0; i < sizeof no / sizeof *no; i++) {
-        ck_assert_ptr_null(find(HTTP_GET, no[i], &id, &allow));
-        ck_assert_msg(allow == 0, "%s", no[i]);
-    }
-    ck_assert_ptr_null(find(HTTP_DELETE, "/api/z/1", &id, &allow));
-    ck_assert_uint_eq(allow, 0);
+    ck_assert_ptr_eq(find(HTTP_POST, "/api/a", &id, &allow), &table[1]);
+    ck_assert_ptr_eq(find(HTTP_DELETE, "/api/z/1", &id, &allow), &table[3]);
+    ck_assert_ptr_null(find(HTTP_DELETE, "/api/a", &id, &allow));
+    ck_assert_uint_eq(allow, 1u << HTTP_GET | 1u << HTTP_HEAD | 1u << HTTP_POST);
+    static const char *const no[] = {"/api", "/api/", "/api//a", "/api/api/a", "/apia", "/api/exact"};
+    for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+        for (int method = HTTP_GET; method <= HTTP_DELETE; method++) {
+            ck_assert_ptr_null(find((http_method)method, no[i], &id, &allow));
+            ck_assert_msg(allow == 0, "%s", no[i]);
+        }
 }
 END_TEST
 
@@ -216,12 +215,28 @@ START_TEST(the_real_table_opens_what_it_should)
 }
 END_TEST
 
+/* Each of these looks at all names, zones or entries of an account. */
+START_TEST(long_answers_are_not_made_by_a_worker)
+{
+    static const char *const patterns[] = {"/search", "/user/audit/{date}", "/metrics/account", "/insights"};
+    size_t found = 0;
+    for (size_t i = 0; i < api_n_routes; i++)
+        for (size_t j = 0; j < sizeof patterns / sizeof *patterns; j++) {
+            if (strcmp(api_routes[i].pattern, patterns[j]) != 0) continue;
+            ck_assert_msg(api_routes[i].finish != NULL, "%s", patterns[j]);
+            found++;
+        }
+    ck_assert_uint_eq(found, sizeof patterns / sizeof *patterns);
+}
+END_TEST
+
 START_TEST(the_consoles_rows_are_the_last)
 {
     for (size_t i = 0; i < api_n_routes; i++) {
         const char *pattern = api_routes[i].pattern;
         const bool console = strcmp(pattern, "/") == 0 || strncmp(pattern, "/console", 8) == 0;
         ck_assert_msg(console == (i >= api_n_routes - API_CONSOLE_ROUTES), "%s", pattern);
+        ck_assert_msg(api_routes[i].exact == (console || strcmp(pattern, "/metrics") == 0), "%s", pattern);
     }
 }
 END_TEST
@@ -276,9 +291,10 @@ int main(void)
     tcase_add_test(tc, a_rest_is_all_that_is_left);
     tcase_add_test(tc, a_date_has_its_form);
     tcase_add_test(tc, another_method_is_told_what_is_allowed);
-    tcase_add_test(tc, below_api_are_the_rows_of_get);
+    tcase_add_test(tc, below_api_are_the_rows_without_it);
     tcase_add_test(tc, a_row_below_api_comes_before_the_prefix);
     tcase_add_test(tc, ids_are_positive_and_have_one_spelling);
+    tcase_add_test(tc, long_answers_are_not_made_by_a_worker);
     tcase_add_test(tc, the_consoles_rows_are_the_last);
     tcase_add_test(tc, the_real_table_opens_what_it_should);
     tcase_add_test(tc, libcurl_is_ready_once_the_server_starts);

@@ -202,12 +202,15 @@ static tb_code say_late(judging *j, const tb_alert_state *last, tb_error *err)
     return code;
 }
 
-/* Whether the cap was raised since: the higher one has an alert of its own. */
-static bool is_lower(const tb_alert_state *last, const tb_alert_rule *rule)
+/* Whether the cap was raised since, or is in another currency now: it has an alert of its own. */
+static bool is_other_cap(const judging *j, const tb_alert_state *last, const tb_alert_rule *rule)
 {
     tb_decimal limit;
-    return last && rule->kind == TB_ALERT_CAP && last->kind == TB_ALERT_CAP &&
-           !tb_decimal_parse(last->limit, strlen(last->limit), TB_PRICE_SCALE_MAX, &limit, NULL) &&
+    char currency[24];
+    if (!last || rule->kind != TB_ALERT_CAP || last->kind != TB_ALERT_CAP) return false;
+    snprintf(currency, sizeof currency, "\"currency\":\"%s\"", j->look.currency);
+    if (!strstr(last->data, currency)) return true;
+    return !tb_decimal_parse(last->limit, strlen(last->limit), TB_PRICE_SCALE_MAX, &limit, NULL) &&
            tb_decimal_compare(limit, rule->limit) < 0;
 }
 
@@ -222,7 +225,7 @@ static tb_code judge_rule(judging *j, size_t i, tb_error *err)
     tb_code code = tb__alert_look_at(&j->look, i, &found, &data, err);
     if (!code && !found.breached && stands(last)) code = clear_alert(j, last, &data, err);
     const bool wanted = !code && found.breached &&
-                        (!this_month || (!stands(last) && tb__alert_again(rule->kind)) || is_lower(last, rule));
+                        (!this_month || (!stands(last) && tb__alert_again(rule->kind)) || is_other_cap(j, last, rule));
     if (!code && !wanted && found.breached && this_month && stands(last) && !last->raised[0] && j->messages)
         code = say_late(j, last, err);
     if (wanted && stands(last)) code = clear_alert(j, last, NULL, err);

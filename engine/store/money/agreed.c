@@ -112,21 +112,23 @@ static tb_code count_earlier(counting *c, tb_bill_input *in)
 
 /* --- the cap --- */
 
-tb_code tb__cap_alert(tb_store *store, int64_t account, int64_t month, tb_decimal cap, bool *ret_there, int64_t *ret_us,
-                      tb_error *err)
+tb_code tb__cap_alert(tb_store *store, int64_t account, int64_t month, tb_decimal cap, const char *currency,
+                      int64_t *ret_us, tb_error *err)
 {
     const int64_t values[3] = {account, month, tb_month_start_us(month + 1)};
     sqlite3_stmt *s;
     bool row = false;
-    *ret_there = false;
+    *ret_us = 0;
     tb_code code = tb__sql_ints(store, TB__SQL_CAP_ALERT, values, 3, &s, err);
-    if (!code) code = tb__step(store, s, &row, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 4, currency, -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
     if (code || !row) return code;
     tb_decimal limit;
     const char *text = (const char *)sqlite3_column_text(s, 1);
-    *ret_us = sqlite3_column_int64(s, 0);
+    const int64_t raised_us = sqlite3_column_int64(s, 0);
     code = text ? tb_decimal_parse(text, strlen(text), TB_PRICE_SCALE_MAX, &limit, err) : tb_no_memory(err);
-    if (!code) *ret_there = tb_decimal_compare(limit, cap) >= 0;
+    if (!code && tb_decimal_compare(limit, cap) >= 0) *ret_us = raised_us;
     sqlite3_reset(s);
     return code;
 }
@@ -135,12 +137,11 @@ static tb_code fill_cap(tb_store *store, const tb_bill_query *query, int64_t usa
 {
     tb_bill_source source;
     tb_bill bill;
-    bool there = false;
     int64_t at_us = 0;
     if (in->contract.cap_action != TB_CAP_DISABLE) return TB_OK;
-    tb_code code = tb__cap_alert(store, in->account, in->month, in->contract.cap, &there, &at_us, err);
+    tb_code code = tb__cap_alert(store, in->account, in->month, in->contract.cap, in->currency, &at_us, err);
     const int64_t until_us = (tb_hour_from_us(at_us) + 1) * TB_US_PER_HOUR;
-    if (code || !there || until_us >= usage_us || until_us >= tb_month_start_us(in->month + 1)) return code;
+    if (code || !at_us || until_us >= usage_us || until_us >= tb_month_start_us(in->month + 1)) return code;
     code = tb__usage_input(store, query, until_us, &source, err);
     if (code) return code;
     memcpy(source.input.earlier, in->earlier, sizeof in->earlier);

@@ -335,9 +335,9 @@ TB_MUST_USE tb_code tb__usage_input(tb_store *store, const tb_bill_query *query,
 
 /* --- agreed.c --- */
 
-/* The alert of a cap of this amount, or of a higher one, that stood when the month ended, or stands now. *ret_us: when
- * it was raised. */
-TB_MUST_USE tb_code tb__cap_alert(tb_store *store, int64_t account, int64_t month, tb_decimal cap, bool *ret_there,
+/* The alert of a cap of this amount, or of a higher one, in this currency, that stood when the month ended, or stands now.
+ * *ret_us: when it was raised; 0: there is none. */
+TB_MUST_USE tb_code tb__cap_alert(tb_store *store, int64_t account, int64_t month, tb_decimal cap, const char *currency,
                                   int64_t *ret_us, tb_error *err);
 
 /* Adds to a month's input what its contract counts beyond it: the earlier months of the commit's period, and the lines

@@ -409,7 +409,7 @@
                      "format('%04d-%02d-01T00:00:00Z',1970+?2/12,?2%12+1)))")                      \
     /* an alert of a month is raised within it, and stood at its end if it was not cleared before */ \
     X(CAP_ALERT, "SELECT raised_us,threshold FROM alert WHERE account=?1 AND month=?2 AND kind='cap'" \
-                 " AND raised_us<?3 AND cleared_us>=?3 ORDER BY id DESC LIMIT 1")                  \
+                 " AND raised_us<?3 AND cleared_us>=?3 AND data->>'$.currency'=?4 ORDER BY id DESC LIMIT 1")                  \
     /* runs of months */                                                                           \
     X(RUN_LAST,                                                                                    \
       "SELECT outcome,reason,EXISTS(SELECT 1 FROM late l WHERE l.account=?1 AND l.month=?2"        \

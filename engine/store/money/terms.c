@@ -191,7 +191,7 @@ tb_code tb_store_account_cap(tb_store *store, int64_t account, int64_t month, tb
     tb_error why[TB__PARTS];
     sqlite3_stmt *s;
     bool row = false;
-    int64_t at_us;
+    int64_t at_us = 0;
     *ret_cap = (tb_account_cap){TB_CAP_NONE};
     tb_code code = tb__sql_ints(store, TB__SQL_ACCOUNT_GET, &account, 1, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
@@ -204,7 +204,9 @@ tb_code tb_store_account_cap(tb_store *store, int64_t account, int64_t month, tb
     }
     sqlite3_reset(s);
     if (code || !ret_cap->action) return code;
-    return tb__cap_alert(store, account, month, ret_cap->amount, &ret_cap->reached, &at_us, err);
+    code = tb__cap_alert(store, account, month, ret_cap->amount, terms.currency, &at_us, err);
+    ret_cap->reached = at_us != 0;
+    return code;
 }
 
 static tb_code zone_terms_from(sqlite3_stmt *s, void *item, tb_error *err)

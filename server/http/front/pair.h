@@ -17,4 +17,6 @@ void tls_pair_valid(const tls_pair *p, int64_t *ret_from_s, int64_t *ret_until_s
 /* The caller's hold on it ends; sessions have holds of their own. NULL is fine. */
 void tls_pair_release(tls_pair *p);
 
+const char *tls_version(void); /* of GnuTLS */
+
 #endif

@@ -48,6 +48,11 @@ struct tls {
     size_t head_at, head_len;
 };
 
+const char *tls_version(void)
+{
+    return gnutls_check_version(NULL);
+}
+
 /* --- a pair --- */
 
 static tb_code unusable(tb_error *err, const char *why)

@@ -20,9 +20,9 @@ def at(month, day=2, hour=0, year=2026):
 class Agreed(Case):
     ANY = type("Any", (), {"__eq__": lambda self, other: other in (0, 1)})()  # 1: nothing is due
 
-    def declare(self, contract, now=at(1), created="2025-01-01T00:00:00Z"):
+    def declare(self, contract, now=at(1), created="2025-01-01T00:00:00Z", currency="USD"):
         return self.run_tool("apply", "--db", "t.db", self.write("c.json", json.dumps(
-            {"accounts": [{"id": 1, "name": "acme", "contract": contract}],
+            {"accounts": [{"id": 1, "name": "acme", "currency": currency, "contract": contract}],
              "zones": [{"id": 101, "account": 1, "name": "z", "created": created}]})), now=now)
 
     def prepare(self, contract, **more):
@@ -328,6 +328,21 @@ class Agreed(Case):
         self.evaluate(at(1, 10, 2))
         self.take((50, at(1, 12)), now=at(1, 12, 1))
         self.assertEqual(self.lines(self.final(1)), [("bandwidth", "850.00"), ("cap", "-50.00")])
+        self.verify()
+
+    def test_a_cap_in_another_currency_has_an_alert_of_its_own(self):
+        self.prepare({"cap": {"monthly": "10000", "action": "disable"}}, currency="JPY")
+        yen = {**BOOK, "book": "yen", "currency": "JPY"}
+        yen["bandwidth"] = {"premium": {"per": "GB", "regions": {"EU": "170"}}}
+        self.run_tool("book", "add", "--db", "t.db", self.write("yen.json", json.dumps(yen)))
+        self.take((60, at(1, 6, 7)), now=at(1, 6, 8))
+        self.evaluate("2026-01-06T08:30:00Z")
+        self.take((1000, at(1, 9)), now=at(1, 9, 1))
+        self.declare({"cap": {"monthly": "200", "action": "disable"}}, now=at(1, 10))
+        self.assertEqual(self.lines(self.invoice(1, now=at(1, 10, 1))), [("bandwidth", "1060.00")])
+        self.evaluate(at(1, 10, 2))
+        self.take((50, at(1, 12)), now=at(1, 12, 1))
+        self.assertEqual(self.lines(self.final(1)), [("bandwidth", "1110.00"), ("cap", "-50.00")])
         self.verify()
 
 

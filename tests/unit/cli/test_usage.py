@@ -48,7 +48,7 @@ class Usage(Case):
         said = self.run_tool("--version").out
         self.assertRegex(said, r"^tollbook \d+\.\d+\.\d+\nschema \d+\ncommit ([0-9a-f]{12}(-modified)?|unknown)\nSQLite ")
         parts = [line.split() for line in said.splitlines()[3:]]
-        self.assertEqual([name for name, _ in parts], ["SQLite", "libmicrohttpd", "libcurl", "OpenSSL", "jansson", "libsodium",
+        self.assertEqual([name for name, _ in parts], ["SQLite", "libmicrohttpd", "libcurl", "GnuTLS", "OpenSSL", "jansson", "libsodium",
                                                        "zlib", "zstd", "xxHash"])
         for name, version in parts:
             self.assertRegex(version, r"^\d+\.\d+", name)
