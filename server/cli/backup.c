@@ -1,6 +1,6 @@
 /* tollbook backup: a snapshot under a new name. It reads alone, so it runs beside a writer;
  * its copy passes what `verify` would say of it. */
-#include "cli/cli.h"
+#include "cli/backup_follow.h"
 #include "cli/meter.h"
 #include "tollbook/operation.h"
 
@@ -10,8 +10,33 @@ static void show(void *ctx, uint64_t done, uint64_t total)
     else meter_check(ctx, done);
 }
 
+static int usage(const cli_call *call, const char *sentence)
+{
+    cli_say(call, "%s", sentence);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+/* Options of the other form of the command. */
+static int check_form(const cli_call *call, bool follows)
+{
+    static const char *const copies[] = {"to", "progress", "usage"}, *const follow[] = {"server", "base-every", "keep", "after-file", "once"};
+    const char *const *others = follows ? copies : follow;
+    const size_t n = follows ? sizeof copies / sizeof *copies : sizeof follow / sizeof *follow;
+    for (size_t i = 0; i < n; i++) {
+        if (!cli_given(call, others[i])) continue;
+        cli_say(call, follows ? "--%s is for a single copy, and not for --follow." : "--%s is for --follow DIR.", others[i]);
+        return tb_code_exit(TB_E_USAGE);
+    }
+    if (follows) return 0;
+    if (!cli_given(call, "db")) return usage(call, "--db FILE is missing.");
+    return cli_given(call, "to") ? 0 : usage(call, "--to FILE is missing, or --follow DIR.");
+}
+
 int cli_backup(const cli_call *call)
 {
+    const bool follows = cli_given(call, "follow");
+    const int form = check_form(call, follows);
+    if (form || follows) return form ? form : backup_follow(call);
     tb_store *store;
     tb_error err;
     int64_t now_us;

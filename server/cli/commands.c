@@ -165,15 +165,50 @@ static const cli_option console_options[] = {
 };
 
 static const cli_option backup_options[] = {
-    DB,
+    CLI_DB_OR_SERVER,
     {.name = "to",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .is_new = true,
+     .help = "a single copy, which must not exist yet"},
+    {.name = "follow",
+     .value = "DIR",
+     .kind = CLI_TEXT,
+     .help = "continuous backup into this folder, which is made where it is missing"},
+    {.name = "base-every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .help = "how often --follow makes a whole copy: 24h, 7d; default 24h"},
+    {.name = "keep",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .help = "how far back DIR can restore; older files are deleted; default 30d"},
+    {.name = "after-file",
+     .value = "COMMAND",
+     .kind = CLI_TEXT,
+     .help = "a program that gets the path of each finished file of DIR, and again until it exits with 0"},
+    {.name = "once", .kind = CLI_FLAG, .help = "catch up with --follow, and exit"},
+    CLI_USAGE_OPTIONS,
+    PROGRESS,
+};
+
+static const cli_option restore_options[] = {
+    {.name = "out",
      .value = "FILE",
      .kind = CLI_TEXT,
      .required = true,
      .is_new = true,
-     .help = "the copy, which must not exist yet"},
-    CLI_USAGE_OPTIONS,
-    PROGRESS,
+     .help = "the restored database, which must not exist yet"},
+    {.name = "at",
+     .value = "RFC3339",
+     .kind = CLI_TEXT,
+     .help = "the moment, as 2026-11-19T14:05:00Z; default: the newest that there is"},
+    {.name = "piece",
+     .value = "N",
+     .kind = CLI_NUMBER,
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "the piece, instead of a moment"},
 };
 
 static const cli_option usage_migrate_options[] = {
@@ -412,12 +447,25 @@ cli_command cli_commands[] = {
     {.name = "alerts", .group = CLI_RUN, .operation = "alerts"},
     {.name = "backup", .group = CLI_RUN,
      .operands = "",
-     .summary = "Copy a consistent, verified snapshot",
-     .details = "Works beside a running server. The copy passes everything that `verify` checks, "
-                "or it is deleted:\n"
-                "exit status 1.",
+     .summary = "Copy a consistent, verified snapshot, once or continuously",
+     .details = "Works beside a running server. The copy passes everything that `verify` checks, or it is deleted:\n"
+                "exit status 1.\n"
+                "\n"
+                "--follow DIR keeps a verified base and, some seconds behind, every commit after it, of a database that\n"
+                "is served with --replicas. `tollbook restore DIR` makes the database as it was at any moment. With --db\n"
+                "it reads the file beside its server; with --server it may run on another machine, with a key of the role\n"
+                "Replica. A later start goes on. SIGTERM writes what was read, and exits with 0.",
      OPTIONS(backup_options),
      .run = cli_backup},
+    {.name = "restore", .group = CLI_RUN,
+     .operands = "DIR",
+     .min_operands = 1,
+     .max_operands = 1,
+     .summary = "Restore a database as it was at a moment, from a continuous backup",
+     .details = "DIR is the folder of `backup --follow DIR`, or a copy of it. FILE gets its name when it is whole and verified.\n"
+                "Prints the data version, the moment and number of the last piece, and the anchor. Replication is off in FILE.",
+     OPTIONS(restore_options),
+     .run = cli_restore},
     {.name = "verify", .group = CLI_RUN, .operation = "verify", .run = cli_verify},
     {.name = "anchor", .group = CLI_RUN, .operation = "anchor"},
     {.name = "audit", .group = CLI_RUN, .operation = "audit"},
