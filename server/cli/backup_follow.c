@@ -36,7 +36,7 @@
 typedef enum part { READING, WRITING, BASES, PARTS_ } part;
 
 typedef struct base_maker {
-    const cli_call *call;
+    piece_source source;
     pthread_t thread;
     bool running;
     atomic_bool done;
@@ -144,7 +144,7 @@ static bool take_piece(void *ctx, const tb_piece *piece)
     f->last.data = NULL;
     f->last.len = 0;
     f->caught_up = false;
-    return f->pieces.len < FILE_BYTES && !signalled();
+    return f->pieces.len < FILE_BYTES;
 }
 
 /* --- going on with what is in the folder --- */
@@ -198,14 +198,7 @@ static tb_code go_on(follower *f, tb_error *err)
 static void *make_base(void *arg)
 {
     base_maker *m = arg;
-    piece_source source;
-    if (piece_source_open(&source, m->call)) {
-        (void)!tb_fail(&m->err, TB_E_IO, NULL, "The base cannot be made.");
-    } else {
-        const tb_code code = piece_source_base(&source, m->path, &m->last, &m->err);
-        m->err.code = code;
-        piece_source_close(&source);
-    }
+    m->err.code = piece_source_base(&m->source, m->path, &m->last, &m->err);
     atomic_store(&m->done, true);
     return NULL;
 }
@@ -215,7 +208,7 @@ static void begin_base(follower *f)
     base_maker *m = &f->maker;
     sigset_t all, before;
     char work[ARCHIVE_PATH_MAX];
-    *m = (base_maker){.call = f->call};
+    *m = (base_maker){.running = false};
     archive_path(f->path, WORK, work);
     archive_path(f->path, BASE_NAME, m->path);
     archive_remove_work(work);
@@ -224,11 +217,13 @@ static void begin_base(follower *f)
         f->base_again_ms = clock_now_ms() + say_trouble(f, BASES, &m->err);
         return;
     }
+    f->base_again_ms = clock_now_ms() + TROUBLE_MOST;
+    if (piece_source_open(&m->source, f->call)) return;
     sigfillset(&all); /* signals are the other thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     m->running = pthread_create(&m->thread, NULL, make_base, m) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!m->running) f->base_again_ms = clock_now_ms() + TROUBLE_MS;
+    if (!m->running) piece_source_close(&m->source);
 }
 
 static tb_code name_base(follower *f, tb_error *err)
@@ -255,7 +250,9 @@ static void end_base(follower *f)
     tb_error err;
     if (!m->running || !atomic_load(&m->done)) return;
     pthread_join(m->thread, NULL);
+    piece_source_close(&m->source);
     m->running = false;
+    f->base_again_ms = 0;
     tb_code code = m->err.code;
     if (code) err = m->err;
     else code = name_base(f, &err);
@@ -392,11 +389,14 @@ static int start(follower *f)
     return piece_source_open(&f->source, f->call);
 }
 
-/* What was taken is written. A base that is being made is given up: the next start removes what there is of it. */
+/* What there is by now is written. A base that is being made is given up: the next start removes what there is of it. */
 static int end(follower *f)
 {
     tb_error err;
     char moment[ARCHIVE_MOMENT];
+    f->source.client.leave = NULL;
+    if (!f->once && f->last.number && !in_trouble(f) && piece_source_read(&f->source, &f->last, 0, take_piece, f, &err))
+        cli_say(f->call, "%s", err.message);
     int status = write_pieces(f, &err) ? cli_fail(f->call, NULL, &err) : 0;
     after_file_end(&f->after);
     piece_source_close(&f->source);

@@ -19,7 +19,7 @@ void piece_source_close(piece_source *s);
  * are not kept any more, or the chain is another one. Other codes: the source cannot be read now. */
 TB_MUST_USE tb_code piece_source_read(piece_source *s, const tb_piece *after, int64_t wait_ms, tb_piece_fn each, void *ctx,
                                       tb_error *err);
-/* Makes a verified base of this name, whose newest piece is *ret_last. By a source of its own, of which a thread is. */
+/* Makes a verified base of this name; *ret_last: its newest piece. On any thread, but by a source that no other thread uses. */
 TB_MUST_USE tb_code piece_source_base(piece_source *s, const char *to, tb_piece *ret_last, tb_error *err);
 
 #endif

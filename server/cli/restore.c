@@ -170,7 +170,7 @@ static tb_code missing(const restoring *r, int64_t from, int64_t to, tb_error *e
     char place[PLACE_MAX];
     put_place(&r->last, place);
     return tb_fail(err, TB_E_NOT_FOUND, NULL,
-                   "%.80s: Pieces %" PRId64 " to %" PRId64 " are missing, and the state that you want is behind them. What can be restored is %s.",
+                   "%.80s: Pieces %" PRId64 " to %" PRId64 " are missing, and the state that you want is behind them or among them. What can be restored is %s.",
                    r->folder, from, to, place);
 }
 

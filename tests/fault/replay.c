@@ -1,6 +1,6 @@
 /* Replication without a server: switches it on for a file, or brings a copy up to date with the file that it was made of.
  *
- *     replay on FILE
+ *     replay on FILE [MICROSECONDS]    the moment of the first piece
  *     replay follow COPY FILE */
 #include "tollbook/replica.h"
 
@@ -26,8 +26,7 @@ static tb_store *open_store(const char *path, bool write)
 
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
 {
-    (void)ctx;
-    return tb_store_replicate(store, 1, err);
+    return tb_store_replicate(store, *(const int64_t *)ctx, err);
 }
 
 static bool apply(void *ctx, const tb_piece *piece)
@@ -55,9 +54,10 @@ static void follow(const char *copy, const char *file)
 int main(int argc, char **argv)
 {
     tb_error err = {0};
-    if (argc == 3 && strcmp(argv[1], "on") == 0) {
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "on") == 0) {
+        int64_t now_us = argc == 4 ? strtoll(argv[3], NULL, 10) : 1;
         tb_store *store = open_store(argv[2], true);
-        check(tb_store_write(store, switch_on, NULL, &err), &err);
+        check(tb_store_write(store, switch_on, &now_us, &err), &err);
         tb_store_close(store);
     } else if (argc == 4 && strcmp(argv[1], "follow") == 0) {
         follow(argv[2], argv[3]);

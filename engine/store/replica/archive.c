@@ -69,6 +69,12 @@ int tb_archive_compare(const void *a, const void *b)
     return x->last < y->last ? -1 : x->last > y->last;
 }
 
+/* Whether the first piece of a file is in the base. */
+static bool is_before(const tb_archive_file *pieces, const tb_archive_file *base)
+{
+    return pieces->at_us < base->at_us || (pieces->at_us == base->at_us && pieces->first <= base->first);
+}
+
 /* A file of pieces is still needed where the next one does not begin before the base: it may hold pieces after it. */
 size_t tb_archive_expired(const tb_archive_file *files, size_t n, int64_t since_us, bool *ret_expired)
 {
@@ -77,7 +83,7 @@ size_t tb_archive_expired(const tb_archive_file *files, size_t n, int64_t since_
     for (size_t i = n; i-- > 0;) {
         bool old = base < n && files[i].at_us < files[base].at_us;
         if (files[i].kind == TB_ARCHIVE_PIECES) {
-            old = old && next < n && files[next].at_us < files[base].at_us;
+            old = old && next < n && is_before(&files[next], &files[base]);
             next = i;
         }
         ret_expired[i] = old;
