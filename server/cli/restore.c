@@ -165,15 +165,6 @@ static tb_code open_copy(restoring *r, tb_error *err)
 
 /* --- pieces --- */
 
-static tb_code missing(const restoring *r, int64_t from, int64_t to, tb_error *err)
-{
-    char place[PLACE_MAX];
-    put_place(&r->last, place);
-    return tb_fail(err, TB_E_NOT_FOUND, NULL,
-                   "%.80s: Pieces %" PRId64 " to %" PRId64 " are missing, and the state that you want is behind them or among them. What can be restored is %s.",
-                   r->folder, from, to, place);
-}
-
 /* Of a damaged file what is whole, where that is enough. A file of another chain, which has the same numbers, is left out. */
 static tb_code apply_file(restoring *r, const tb_archive_file *file, bool *ret_reached, tb_error *err)
 {
@@ -220,19 +211,27 @@ static tb_code apply_all(restoring *r, bool *ret_reached, tb_error *err)
     return code;
 }
 
+/* Whether the folder goes on with this file, but not from the last piece. */
+static bool is_beyond(const restoring *r, const tb_archive_file *file)
+{
+    if (file->kind == TB_ARCHIVE_BASE) return file->at_us > r->last.at_us || file->first > r->last.number;
+    return file->at_us >= r->last.at_us && file->first > r->last.number + 1;
+}
+
 /* The folder has nothing behind the last piece, or the state that is wanted cannot be reached. */
 static tb_code check_end(const restoring *r, tb_error *err)
 {
-    char place[PLACE_MAX];
-    for (size_t i = r->base + 1; i < r->list.n; i++) {
-        const tb_archive_file *file = &r->list.files[i];
-        if (file->at_us >= r->last.at_us && file->first > r->last.number + 1) return missing(r, r->last.number + 1, file->first - 1, err);
-    }
+    char place[PLACE_MAX], moment[ARCHIVE_MOMENT];
     put_place(&r->last, place);
     for (size_t i = r->base + 1; i < r->list.n; i++) {
-        if (r->list.files[i].kind == TB_ARCHIVE_BASE && r->list.files[i].at_us > r->last.at_us)
-            return tb_fail(err, TB_E_NOT_FOUND, NULL, "%.80s: After piece %" PRId64 " a new chain begins, and the state that you want is between"
-                           " the two. What can be restored is %s.", r->folder, r->last.number, place);
+        const tb_archive_file *file = &r->list.files[i];
+        if (!is_beyond(r, file)) continue;
+        if (file->kind == TB_ARCHIVE_PIECES)
+            return tb_fail(err, TB_E_NOT_FOUND, NULL, "%.80s: Pieces %" PRId64 " to %" PRId64 " are missing, and the state that you want is"
+                           " behind them or among them. What can be restored is %s.", r->folder, r->last.number + 1, file->first - 1, place);
+        archive_moment(file->at_us, moment);
+        return tb_fail(err, TB_E_NOT_FOUND, NULL, "%.80s: Behind piece %" PRId64 " the backup begins anew with the base of %s. What can be"
+                       " restored before it is %s.", r->folder, r->last.number, moment, place);
     }
     if (r->end.piece)
         return tb_fail(err, TB_E_NOT_FOUND, NULL, "%.80s ends before piece %" PRId64 ". What can be restored is %s.", r->folder, r->end.piece,

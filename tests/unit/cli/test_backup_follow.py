@@ -228,7 +228,7 @@ class Damage(Followed):
         self.same(self.as_restored(), content(self.folder / "t.db"))
         self.assertEqual(self.restore("--at", "2026-11-20T12:01:30Z").facts["piece"], "2")
         self.as_restored()
-        self.assertIn("a new chain begins", self.restore("--at", "2026-11-20T12:05:00Z", status=2).err)
+        self.assertIn("Behind piece 3 the backup begins anew with the base of 2026-11-20T12:06:00.000000Z.", self.restore("--at", "2026-11-20T12:05:00Z", status=2).err)
 
 
 class Keeping(Followed):
