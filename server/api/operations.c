@@ -213,6 +213,9 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     request *r = job->owner;
     op_work *w = work_of(r);
     tb_ops ops = ops_of(r, store);
+    tb_follower list[FOLLOWERS_MAX];
+    const tb_replica_server known = api_replica_known(r->worker->server, list);
+    ops.replica = &known;
     ops.step = go_on;
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);

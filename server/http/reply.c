@@ -142,6 +142,8 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     if (r->reply.location) ADD("Location", r->reply.location);
+    for (const char *const *h = r->reply.headers; h && *h; h += 2)
+        ADD(h[0], h[1]);
     for (const char *const *h = security_headers(r); *h; h += 2)
         ADD(h[0], h[1]);
     if (r->reply.close) ADD("Connection", "close");

@@ -11,13 +11,16 @@
 #define TOLLBOOK_SERVER_HTTP_SERVER_H
 
 #include "http/accesslog.h"
+#include "http/bases.h"
 #include "http/cache.h"
 #include "http/cors.h"
 #include "http/figures.h"
+#include "http/followers.h"
 #include "http/jobs/deployments.h"
 #include "http/jobs/outbox_sender.h"
 #include "http/jobs/periodic.h"
 #include "http/jobs/pool.h"
+#include "http/jobs/waiting.h"
 #include "http/keys.h"
 #include "http/published.h"
 #include "http/limit.h"
@@ -65,6 +68,9 @@ typedef struct server_options {
     const char *ca;               /* certificate authorities for outgoing requests; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
+    bool replicas;                /* switches replication on */
+    int64_t keep_us, keep_bytes;  /* of pieces */
+    int64_t (*clock)(void);       /* for the moments of pieces, in microseconds since 1970 */
     periodic_task tasks[PERIODIC_TASKS_MAX];
     size_t n_tasks;
     outbox_work outbox;           /* how messages are sent; all NULL: none are sent */
@@ -139,6 +145,10 @@ typedef struct server {
     _Atomic uint64_t version;     /* the store's, as of the last commit */
     _Atomic int64_t committed_us; /* when it grew, monotonic; INT64_MIN: not since the start */
     _Atomic size_t bodies;        /* bytes of bodies held */
+    bool replicated;                          /* the file is; the three are NULL where it is not */
+    waiting *waiting;
+    followers *followers;
+    bases *bases;
     stream_slots *stream_slots;               /* for streamed answers */
     window *log_window;           /* requests for logs, by pull zone */
     window *sign_ins;             /* failed ones, by address */
