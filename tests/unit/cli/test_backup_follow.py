@@ -214,7 +214,7 @@ class Damage(Followed):
     def test_another_chain_is_a_new_base(self):
         self.made(2)
         self.minute += 1
-        self.change(lambda db: db.execute("DELETE FROM piece"))
+        self.run_tool("replica", "off", "--db", "t.db", now=self.now())
         self.assertIn("is not replicated: serve it with --replicas", self.backup(status=3).err)
         self.replicate()
         for _ in range(3):
