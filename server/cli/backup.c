@@ -10,7 +10,7 @@ static void show(void *ctx, uint64_t done, uint64_t total)
     else meter_check(ctx, done);
 }
 
-static int usage(const cli_call *call, const char *sentence)
+static int bad_form(const cli_call *call, const char *sentence)
 {
     cli_say(call, "%s", sentence);
     return tb_code_exit(TB_E_USAGE);
@@ -28,8 +28,8 @@ static int check_form(const cli_call *call, bool follows)
         return tb_code_exit(TB_E_USAGE);
     }
     if (follows) return 0;
-    if (!cli_given(call, "db")) return usage(call, "--db FILE is missing.");
-    return cli_given(call, "to") ? 0 : usage(call, "--to FILE is missing, or --follow DIR.");
+    if (!cli_given(call, "db")) return bad_form(call, "--db FILE is missing.");
+    return cli_given(call, "to") ? 0 : bad_form(call, "--to FILE is missing, or --follow DIR.");
 }
 
 int cli_backup(const cli_call *call)

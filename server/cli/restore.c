@@ -78,7 +78,7 @@ static tb_code find_base(restoring *r, tb_error *err)
 
 /* --- the copy --- */
 
-static tb_code io_failed(const char *path, tb_error *err)
+static tb_code copy_failed(const char *path, tb_error *err)
 {
     return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL, "%.500s: %s.", path, strerror(errno));
 }
@@ -91,19 +91,19 @@ static tb_code make_work(restoring *r, tb_error *err)
         return tb_fail(err, TB_E_IO, NULL, "%.500s exists already; remove it or name another file.", r->out);
     const int n = snprintf(r->work, sizeof r->work, "%s" WORK, r->out);
     if (n < 0 || (size_t)n >= sizeof r->work) return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", r->out);
-    if (mkdir(r->work, 0700) && errno != EEXIST) return io_failed(r->work, err);
+    if (mkdir(r->work, 0700) && errno != EEXIST) return copy_failed(r->work, err);
     r->work_fd = open(r->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->work_fd < 0) return io_failed(r->work, err);
+    if (r->work_fd < 0) return copy_failed(r->work, err);
     if (flock(r->work_fd, LOCK_EX | LOCK_NB) != 0) {
         close(r->work_fd);
         r->work_fd = -1;
         return tb_fail(err, TB_E_BUSY, NULL, "%.500s: another restore writes it.", r->out);
     }
     archive_remove_work(r->work);
-    if (mkdir(r->work, 0700)) return io_failed(r->work, err);
+    if (mkdir(r->work, 0700)) return copy_failed(r->work, err);
     close(r->work_fd);
     r->work_fd = open(r->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->work_fd < 0 || flock(r->work_fd, LOCK_EX | LOCK_NB) != 0) return io_failed(r->work, err);
+    if (r->work_fd < 0 || flock(r->work_fd, LOCK_EX | LOCK_NB) != 0) return copy_failed(r->work, err);
     archive_path(r->work, "copy.db", r->copy);
     return TB_OK;
 }
@@ -117,19 +117,19 @@ static tb_code copy_base(restoring *r, tb_error *err)
     ssize_t n = 1;
     archive_file_path(r->folder, &r->list.files[r->base], from);
     int in = open(from, O_RDONLY | O_CLOEXEC);
-    if (in < 0 || fstat(in, &st) != 0) return io_failed(from, err);
+    if (in < 0 || fstat(in, &st) != 0) return copy_failed(from, err);
     int out = open(r->copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    tb_code code = out < 0 ? io_failed(r->copy, err) : TB_OK;
+    tb_code code = out < 0 ? copy_failed(r->copy, err) : TB_OK;
     meter_init(&r->progress, from);
     while (!code && (n = read(in, part, sizeof part)) > 0) {
         for (ssize_t at = 0, put; !code && at < n; at += put)
-            if ((put = write(out, part + at, (size_t)(n - at))) < 0) code = io_failed(r->copy, err);
+            if ((put = write(out, part + at, (size_t)(n - at))) < 0) code = copy_failed(r->copy, err);
         meter_share(&r->progress, done += (uint64_t)n, (uint64_t)st.st_size);
     }
-    if (!code && n < 0) code = io_failed(from, err);
+    if (!code && n < 0) code = copy_failed(from, err);
     meter_end(&r->progress);
     close(in);
-    if (out >= 0 && close(out) != 0 && !code) code = io_failed(r->copy, err);
+    if (out >= 0 && close(out) != 0 && !code) code = copy_failed(r->copy, err);
     return code;
 }
 
@@ -265,7 +265,7 @@ static tb_code verify_copy(restoring *r, tb_error *err)
     return code;
 }
 
-static tb_code give_name(const restoring *r, tb_error *err)
+static tb_code name_copy(const restoring *r, tb_error *err)
 {
     char parent[ARCHIVE_PATH_MAX];
     const char *slash = strrchr(r->out, '/');
@@ -275,14 +275,14 @@ static tb_code give_name(const restoring *r, tb_error *err)
     if (fd >= 0) close(fd);
     if (done && renameat2(AT_FDCWD, r->copy, AT_FDCWD, r->out, RENAME_NOREPLACE) != 0)
         done = errno == EINVAL && rename(r->copy, r->out) == 0;
-    if (!done) return io_failed(r->out, err);
+    if (!done) return copy_failed(r->out, err);
     fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0) return io_failed(parent, err);
+    if (fd < 0 || fsync(fd) != 0) return copy_failed(parent, err);
     close(fd);
     return TB_OK;
 }
 
-static int show(const restoring *r)
+static int print_restored(const restoring *r)
 {
     char moment[ARCHIVE_MOMENT];
     archive_moment(r->last.at_us, moment);
@@ -303,7 +303,7 @@ static tb_code restore(restoring *r, tb_error *err)
     if (!code) code = tb_store_restored(r->store, err);
     tb_store_close(r->store);
     if (!code) code = verify_copy(r, err);
-    return code ? code : give_name(r, err);
+    return code ? code : name_copy(r, err);
 }
 
 int cli_restore(const cli_call *call)
@@ -318,5 +318,5 @@ int cli_restore(const cli_call *call)
         close(r.work_fd);
     }
     archive_list_release(&r.list);
-    return code ? cli_fail(call, NULL, &err) : show(&r);
+    return code ? cli_fail(call, NULL, &err) : print_restored(&r);
 }

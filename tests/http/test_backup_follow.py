@@ -2,12 +2,13 @@
 again, the server is started anew, and pieces are trimmed before they were read. The restored database has every
 acknowledged batch."""
 import random
+import re
 import signal
 import sqlite3
 import subprocess
 import unittest
 
-from harness import ENVIRONMENT, TOLLBOOK, Server, hit, random_seed, run
+from harness import ENVIRONMENT, SOURCE, TOLLBOOK, Server, hit, random_seed, run
 from script import LONG
 
 SEED = random_seed()
@@ -117,6 +118,38 @@ class Followed(unittest.TestCase):
         self.post()
         self.end(process)
         self.restored()
+
+    def test_the_page_by_its_own_words(self):
+        page = (SOURCE / "docs/operate/backup.md").read_text()
+        section = page[page.index("## Continuous backup"):page.index("## Verify")]
+        blocks = re.findall(r"^```(\w*)\n(.*?)^```", section, re.M | re.S)
+        tools = self.folder / "bin"
+        tools.mkdir()
+        for name, text in (("tollbook", f'exec "{TOLLBOOK}" "$@"'), ("rclone", 'echo "$@" >> rclone.log'),
+                           ("date", '[ "$*" = "-d yesterday 14:05 +%Y-%m-%dT%H:%M:%S%:z" ] && echo 2026-11-04T10:00:00+01:00')):
+            (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tools / name).chmod(0o755)
+        ship = self.folder / "ship"
+        ship.write_text(next(text for kind, text in blocks if kind == "sh"))
+        ship.chmod(0o755)
+        self.post()
+        for kind, text in blocks:
+            if kind:
+                continue
+            for old, new in (("/var/lib/tollbook/tollbook.db", str(self.server.db)), ("/backup/tollbook", "d"),
+                             ("https://tollbook.example.net", self.server.url),
+                             ("--follow", f"--once --after-file {ship} --follow")):
+                text = text.replace(old, new)
+            done = subprocess.run(["sh", "-e"], input=text.encode(), capture_output=True, cwd=self.folder, check=False,
+                                  env={**ENVIRONMENT, "PATH": f"{tools}:{ENVIRONMENT['PATH']}", "TOLLBOOK_KEY": self.server.keys["operator"]})
+            self.assertEqual(done.returncode, 0, text + done.stderr.decode())
+            self.post()
+        facts = [row.split()[0] for row in done.stdout.decode().splitlines()]
+        shown = next(text for kind, text in blocks if kind == "console")
+        self.assertEqual(facts, [row.split()[0] for row in shown.splitlines()])
+        run("verify", "--db", self.folder / "restored.db")
+        sent = (self.folder / "rclone.log").read_text()
+        self.assertRegex(sent, r"^copyto d/base-\S+\.db store:tollbook/base-\S+\.db\n(copyto d/pieces-\S+\.tbp store:tollbook/pieces-\S+\.tbp\n)+$")
 
     def test_what_a_server_refuses(self):
         self.key.write_text(self.server.keys["user"])

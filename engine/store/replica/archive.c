@@ -5,7 +5,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define US_PER_S INT64_C(1000000)
@@ -24,11 +23,13 @@ void tb_archive_name(const tb_archive_file *file, char ret[TB_ARCHIVE_NAME_MAX])
 }
 
 /* A number of at least 12 digits. */
-static bool read_number(const char **text, int64_t *ret)
+static bool read_piece_number(const char **text, int64_t *ret)
 {
     const size_t digits = strspn(*text, "0123456789");
     if (digits < 12 || digits > 18) return false;
-    *ret = strtoll(*text, NULL, 10);
+    *ret = 0;
+    for (size_t i = 0; i < digits; i++)
+        *ret = *ret * 10 + (*text)[i] - '0';
     *text += digits;
     return *ret > 0;
 }
@@ -53,9 +54,9 @@ bool tb_archive_parse(const char *name, tb_archive_file *ret)
     *ret = (tb_archive_file){.kind = strncmp(name, "base-", 5) == 0 ? TB_ARCHIVE_BASE : TB_ARCHIVE_PIECES};
     if (strncmp(name, begin[ret->kind], strlen(begin[ret->kind])) != 0) return false;
     at += strlen(begin[ret->kind]);
-    if (!read_moment(&at, &ret->at_us) || *at++ != '-' || !read_number(&at, &ret->first)) return false;
+    if (!read_moment(&at, &ret->at_us) || *at++ != '-' || !read_piece_number(&at, &ret->first)) return false;
     ret->last = ret->first;
-    if (ret->kind == TB_ARCHIVE_PIECES && (*at++ != '-' || !read_number(&at, &ret->last))) return false;
+    if (ret->kind == TB_ARCHIVE_PIECES && (*at++ != '-' || !read_piece_number(&at, &ret->last))) return false;
     tb_archive_name(ret, again);
     return ret->last >= ret->first && strcmp(name, again) == 0;
 }
@@ -101,7 +102,7 @@ size_t tb_archive_base(const tb_archive_file *files, size_t n, int64_t at_us, in
 
 /* --- contents --- */
 
-static tb_code damaged(size_t at, const char *what, tb_error *err)
+static tb_code damaged_at(size_t at, const char *what, tb_error *err)
 {
     const tb_code code = tb_fail(err, TB_E_CORRUPT, NULL, "%s", what);
     if (err) err->byte = at + 1;
@@ -109,13 +110,13 @@ static tb_code damaged(size_t at, const char *what, tb_error *err)
 }
 
 /* Reads the piece at *at, which follows *last; number 0: it is the head of the piece before. */
-static tb_code read_next(const char *bytes, size_t len, size_t *at, const tb_piece *last, tb_piece *ret, tb_error *err)
+static tb_code read_piece_at(const char *bytes, size_t len, size_t *at, const tb_piece *last, tb_piece *ret, tb_error *err)
 {
     size_t n = 0;
-    if (tb_piece_read(bytes + *at, len - *at, ret, &n, err)) return damaged(*at, "The file is damaged here.", err);
-    if (n == 0) return damaged(*at, "The file is cut off: its last piece is not whole.", err);
+    if (tb_piece_read(bytes + *at, len - *at, ret, &n, err)) return damaged_at(*at, "The file is damaged here.", err);
+    if (n == 0) return damaged_at(*at, "The file is cut off: its last piece is not whole.", err);
     if (last->number == 0 ? ret->len != 0 : !tb_piece_follows(ret, last))
-        return damaged(*at, "The piece that begins here is damaged: it does not follow the one before it.", err);
+        return damaged_at(*at, "The piece that begins here is damaged: it does not follow the one before it.", err);
     *at += n;
     return TB_OK;
 }
@@ -125,17 +126,17 @@ tb_code tb_archive_check(const void *bytes, size_t len, tb_piece *ret_before, tb
     tb_piece last = {.number = 0}, next;
     size_t at = 0;
     *ret_last = *ret_before = last;
-    tb_code code = read_next(bytes, len, &at, &last, ret_before, err);
+    tb_code code = read_piece_at(bytes, len, &at, &last, ret_before, err);
     if (!code) last = *ret_before;
     while (!code && at < len) {
-        code = read_next(bytes, len, &at, &last, &next, err);
+        code = read_piece_at(bytes, len, &at, &last, &next, err);
         if (code) break;
         last = next;
         last.data = NULL;
         last.len = 0;
         *ret_last = last;
     }
-    if (!code && ret_last->number == 0) code = damaged(at, "The file is cut off: it has no piece.", err);
+    if (!code && ret_last->number == 0) code = damaged_at(at, "The file is cut off: it has no piece.", err);
     return code;
 }
 
@@ -146,7 +147,7 @@ static bool is_behind(const tb_piece *piece, const tb_restore_end *end)
     return end->piece ? piece->number > end->piece : piece->at_us > end->at_us;
 }
 
-static tb_code trim(tb_store *store, tb_error *err)
+static tb_code trim_copy_pieces(tb_store *store, tb_error *err)
 {
     bool more;
     tb_code code = tb_store_begin(store, err);
@@ -165,15 +166,15 @@ tb_code tb_store_restore(tb_store *store, const void *bytes, size_t len, const t
     size_t at = 0;
     *ret_reached = false;
     tb_code code = tb__exec(store->db, store->path, "PRAGMA synchronous=OFF", err);
-    if (!code) code = read_next(bytes, len, &at, &none, &last, err);
+    if (!code) code = read_piece_at(bytes, len, &at, &none, &last, err);
     while (!code && !*ret_reached && at < len) {
-        code = read_next(bytes, len, &at, &last, &piece, err);
+        code = read_piece_at(bytes, len, &at, &last, &piece, err);
         if (code) break;
         last = piece;
         *ret_reached = is_behind(&piece, end);
         if (!*ret_reached) code = tb_store_apply_piece(store, &piece, err);
     }
-    return code ? code : trim(store, err);
+    return code ? code : trim_copy_pieces(store, err);
 }
 
 static tb_code switch_off(tb_store *store, void *ctx, tb_error *err)
