@@ -3,7 +3,9 @@
 #include "tollbook/replica.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert(TB_PIECE_CHAIN == crypto_hash_sha256_BYTES, "a chain is a SHA-256");
 
@@ -294,6 +296,13 @@ tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t
 
 /* --- copies --- */
 
+/* Nobody writes the copy yet. */
+static void remove_lock(const char *path)
+{
+    char lock[4200];
+    if ((size_t)snprintf(lock, sizeof lock, "%s.lock", path) < sizeof lock) unlink(lock);
+}
+
 static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
 {
     const tb_store_options options = {.write = true, .owner = "a base of a replica"};
@@ -308,6 +317,7 @@ static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
     if (!code) code = tb_store_replication(copy, &now, err);
     if (!code) *ret_last = now.last;
     tb_store_close(copy);
+    remove_lock(path);
     return code;
 }
 
