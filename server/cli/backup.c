@@ -19,7 +19,7 @@ static int bad_form(const cli_call *call, const char *sentence)
 /* Options of the other form of the command. */
 static int check_form(const cli_call *call, bool follows)
 {
-    static const char *const copies[] = {"to", "progress", "usage"}, *const follow[] = {"server", "base-every", "keep", "after-file", "once"};
+    static const char *const copies[] = {"to", "progress", "usage"}, *const follow[] = {"server", "every", "base-every", "keep", "after-file", "once"};
     const char *const *others = follows ? copies : follow;
     const size_t n = follows ? sizeof copies / sizeof *copies : sizeof follow / sizeof *follow;
     for (size_t i = 0; i < n; i++) {

@@ -52,7 +52,7 @@ typedef struct follower {
     int lock;
     piece_source source;
     after_file after;
-    int64_t base_every_ms, keep_ms;
+    int64_t every_ms, base_every_ms, keep_ms;
     bool once, caught_up;
     tb_piece last;        /* that was taken, without data; number 0: a base has to come first */
     tb_archive_file base; /* the newest; first 0: none */
@@ -136,7 +136,7 @@ static bool take_piece(void *ctx, const tb_piece *piece)
     }
     if (f->pieces.len == 0) {
         f->next = (tb_archive_file){.kind = TB_ARCHIVE_PIECES, .at_us = piece->at_us, .first = piece->number};
-        f->due_ms = clock_now_ms() + FILE_MS;
+        f->due_ms = clock_now_ms() + f->every_ms;
         tb_piece_put(&f->last, &f->pieces);
     }
     tb_piece_put(piece, &f->pieces);
@@ -363,6 +363,7 @@ static int read_options(follower *f)
     int status = cli_check_place(f->call);
     f->path = cli_text(f->call, "follow");
     f->once = cli_given(f->call, "once");
+    if (status == 0) status = duration_option(f->call, "every", FILE_MS, &f->every_ms);
     if (status == 0) status = duration_long_option(f->call, "base-every", DAY_MS, &f->base_every_ms);
     if (status == 0) status = duration_long_option(f->call, "keep", 30 * DAY_MS, &f->keep_ms);
     return status;
@@ -395,7 +396,7 @@ static int end(follower *f)
     tb_error err;
     char moment[ARCHIVE_MOMENT];
     f->source.client.leave = NULL;
-    if (!f->once && f->last.number && !in_trouble(f) && piece_source_read(&f->source, &f->last, 0, take_piece, f, &err))
+    if (!f->once && f->last.number && !f->said[READING][0] && piece_source_read(&f->source, &f->last, 0, take_piece, f, &err))
         cli_say(f->call, "%s", err.message);
     int status = write_pieces(f, &err) ? cli_fail(f->call, NULL, &err) : 0;
     after_file_end(&f->after);

@@ -94,7 +94,8 @@ class Whole(Followed):
             for _ in range(self.random.randint(1, 3)):
                 number = self.commit()
                 was[number] = content(self.folder / "t.db")
-            process = self.start("backup", "--db", "t.db", "--follow", "d", "--once", "--base-every", "3m")
+            how = self.random.choice((["--once"], ["--every", "10ms"]))
+            process = self.start("backup", "--db", "t.db", "--follow", "d", "--base-every", "3m", *how)
             try:
                 process.wait(timeout=self.random.random() * 0.15)
             except subprocess.TimeoutExpired:
