@@ -54,6 +54,7 @@ typedef struct follower {
     after_file after;
     int64_t every_ms, base_every_ms, keep_ms;
     bool once, caught_up;
+    bool refused;         /* the database is none that can be followed */
     tb_piece last;        /* that was taken, without data; number 0: a base has to come first */
     tb_archive_file base; /* the newest; first 0: none */
     base_maker maker;
@@ -92,6 +93,15 @@ static void wait_for_better(follower *f, part which, const tb_error *err)
 {
     const int64_t wait = say_trouble(f, which, err);
     if (!f->once) clock_wait(wait, &take_stop);
+}
+
+/* What has its usage elsewhere would be copied by half. */
+static bool is_refused(follower *f, tb_code code)
+{
+    if (code != TB_E_USAGE) return false;
+    if (!f->refused)
+        cli_say(f->call, "The database has its usage in ClickHouse, of which --follow copies nothing. Use backup --to FILE with --usage.");
+    return f->refused = true;
 }
 
 static bool in_trouble(const follower *f)
@@ -256,6 +266,7 @@ static void end_base(follower *f)
     tb_code code = m->err.code;
     if (code) err = m->err;
     else code = name_base(f, &err);
+    if (is_refused(f, code)) return;
     if (code) {
         f->base_again_ms = clock_now_ms() + say_trouble(f, BASES, &err);
         return;
@@ -300,7 +311,7 @@ static void read_pieces(follower *f)
         f->caught_up = false;
         if (write_pieces(f, &err) == TB_OK) begin_anew(f, code ? err.message : "The next piece does not follow.");
         else wait_for_better(f, WRITING, &err);
-    } else if (!signalled()) {
+    } else if (!is_refused(f, code) && !signalled()) {
         f->caught_up = false;
         wait_for_better(f, READING, &err);
     }
@@ -344,7 +355,7 @@ static bool is_finished(const follower *f)
 
 static void run(follower *f)
 {
-    while (!signalled() && !is_finished(f)) {
+    while (!signalled() && !f->refused && !is_finished(f)) {
         end_base(f);
         if (base_is_due(f)) begin_base(f);
         if (f->last.number && f->pieces.len < FILE_BYTES) read_pieces(f);
@@ -403,6 +414,7 @@ static int end(follower *f)
     piece_source_close(&f->source);
     archive_moment(f->last.at_us, moment);
     if (f->last.number) cli_say(f->call, "%s has all up to piece %" PRId64 " of %s.", f->path, f->last.number, moment);
+    if (status == 0 && f->refused) status = tb_code_exit(TB_E_USAGE);
     if (status == 0 && f->once && (in_trouble(f) || f->after.failures)) status = tb_code_exit(TB_E_IO);
     fflush(stderr);
     if (f->maker.running) _exit(status);
