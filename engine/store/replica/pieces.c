@@ -245,7 +245,7 @@ tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn each, void *
 
 static const char magic[8] = "tbpiece1";
 
-static void put_number(tb_buf *out, uint64_t number)
+static void put_eight(tb_buf *out, uint64_t number)
 {
     char bytes[8];
     for (int i = 0; i < 8; i++)
@@ -264,11 +264,11 @@ static int64_t get_number(const uint8_t *bytes)
 void tb_piece_put(const tb_piece *piece, tb_buf *out)
 {
     tb_buf_add(out, magic, sizeof magic);
-    put_number(out, (uint64_t)piece->number);
-    put_number(out, (uint64_t)piece->epoch);
-    put_number(out, (uint64_t)piece->at_us);
-    put_number(out, (uint64_t)piece->version);
-    put_number(out, piece->len);
+    put_eight(out, (uint64_t)piece->number);
+    put_eight(out, (uint64_t)piece->epoch);
+    put_eight(out, (uint64_t)piece->at_us);
+    put_eight(out, (uint64_t)piece->version);
+    put_eight(out, piece->len);
     tb_buf_add(out, piece->chain, TB_PIECE_CHAIN);
     tb_buf_add(out, piece->data, piece->len);
 }
