@@ -27,7 +27,8 @@
 #define FILE_BYTES     ((size_t)16 << 20)
 #define READ_MS        2000   /* the longest wait for pieces */
 #define TROUBLE_MS     1000   /* after a failure; doubled up to */
-#define TROUBLE_MOST   60000
+#define TROUBLE_MOST   10000
+#define BASE_MOST      600000 /* a base costs much */
 #define KEEP_EVERY_MS  600000 /* how often old files are looked for */
 #define WORK           ".new"
 #define BASE_NAME      WORK "/base.db"
@@ -54,7 +55,7 @@ typedef struct follower {
     after_file after;
     int64_t every_ms, base_every_ms, keep_ms;
     bool once, caught_up;
-    bool refused;         /* the database is none that can be followed */
+    int fatal;            /* the exit status of what cannot go on; 0: it can */
     tb_piece last;        /* that was taken, without data; number 0: a base has to come first */
     tb_archive_file base; /* the newest; first 0: none */
     base_maker maker;
@@ -76,7 +77,8 @@ static int64_t say_trouble(follower *f, part which, const tb_error *err)
     if (strcmp(f->said[which], err->message) != 0) cli_say(f->call, "%s", err->message);
     snprintf(f->said[which], sizeof f->said[which], "%s", err->message);
     *wait = *wait ? 2 * *wait : TROUBLE_MS;
-    if (*wait > TROUBLE_MOST) *wait = TROUBLE_MOST;
+    const int64_t most = which == BASES ? BASE_MOST : TROUBLE_MOST;
+    if (*wait > most) *wait = most;
     return *wait;
 }
 
@@ -99,9 +101,10 @@ static void wait_for_better(follower *f, part which, const tb_error *err)
 static bool is_refused(follower *f, tb_code code)
 {
     if (code != TB_E_USAGE) return false;
-    if (!f->refused)
+    if (!f->fatal)
         cli_say(f->call, "The database has its usage in ClickHouse, of which --follow copies nothing. Use backup --to FILE with --usage.");
-    return f->refused = true;
+    f->fatal = tb_code_exit(code);
+    return true;
 }
 
 static bool in_trouble(const follower *f)
@@ -125,8 +128,9 @@ static tb_code sync_folder(const follower *f, tb_error *err)
 static tb_code write_pieces(follower *f, tb_error *err)
 {
     char name[TB_ARCHIVE_NAME_MAX];
-    if (f->pieces.len == 0) return TB_OK;
+    if (f->pieces.len == 0 && !f->pieces.failed) return TB_OK;
     tb_code code = tb_buf_check(&f->pieces, err);
+    if (code) f->fatal = tb_code_exit(code); /* pieces are missing in it: the next start takes them again */
     f->next.last = f->last.number;
     tb_archive_name(&f->next, name);
     if (!code) code = after_file_add(&f->after, name, err);
@@ -342,7 +346,7 @@ static void drop_old(follower *f)
 static void write_when_due(follower *f)
 {
     tb_error err;
-    const bool due = f->pieces.len >= FILE_BYTES || (f->pieces.len && (f->once ? f->caught_up : clock_now_ms() >= f->due_ms));
+    const bool due = f->pieces.failed || f->pieces.len >= FILE_BYTES || (f->pieces.len && (f->once ? f->caught_up : clock_now_ms() >= f->due_ms));
     if (!due) return;
     if (write_pieces(f, &err)) wait_for_better(f, WRITING, &err);
     else say_recovery(f, WRITING);
@@ -355,7 +359,7 @@ static bool is_finished(const follower *f)
 
 static void run(follower *f)
 {
-    while (!signalled() && !f->refused && !is_finished(f)) {
+    while (!signalled() && !f->fatal && !is_finished(f)) {
         end_base(f);
         if (base_is_due(f)) begin_base(f);
         if (f->last.number && f->pieces.len < FILE_BYTES) read_pieces(f);
@@ -414,7 +418,7 @@ static int end(follower *f)
     piece_source_close(&f->source);
     archive_moment(f->last.at_us, moment);
     if (f->last.number) cli_say(f->call, "%s has all up to piece %" PRId64 " of %s.", f->path, f->last.number, moment);
-    if (status == 0 && f->refused) status = tb_code_exit(TB_E_USAGE);
+    if (status == 0) status = f->fatal;
     if (status == 0 && f->once && (in_trouble(f) || f->after.failures)) status = tb_code_exit(TB_E_IO);
     fflush(stderr);
     if (f->maker.running) _exit(status);

@@ -97,13 +97,18 @@ static tb_code read_server(piece_source *s, const tb_piece *after, int64_t wait_
 }
 
 typedef struct download {
+    piece_source *source;
     int fd;
     int why; /* errno of a write that failed; 0: none did */
+    uint64_t done;
 } download;
 
 static bool save(void *ctx, const char *bytes, size_t len)
 {
     download *d = ctx;
+    curl_off_t total = 0;
+    curl_easy_getinfo(d->source->client.curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &total);
+    meter_share(&d->source->progress, d->done += len, total > 0 ? (uint64_t)total : 0);
     while (len) {
         const ssize_t n = write(d->fd, bytes, len);
         if (n < 0 && errno == EINTR) continue;
@@ -136,7 +141,7 @@ static tb_code check_base(const char *path, tb_piece *ret_last, tb_error *err)
 
 static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last, tb_error *err)
 {
-    download d = {.fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+    download d = {.source = s, .fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
     const client_request request = {.method = "GET", .path = "/replica/base", .take = save, .take_ctx = &d, .quiet_s = BASE_S};
     tb_code code = TB_OK;
     if (d.fd < 0) d.why = errno;
@@ -159,9 +164,17 @@ tb_code piece_source_read(piece_source *s, const tb_piece *after, int64_t wait_m
     return code;
 }
 
+static void show(void *ctx, uint64_t done, uint64_t total)
+{
+    if (total > 0) meter_share(ctx, done, total);
+    else if (done > 0) meter_check(ctx, done);
+}
+
 tb_code piece_source_base(piece_source *s, const char *to, tb_piece *ret_last, tb_error *err)
 {
-    if (s->remote) return download_base(s, to, ret_last, err);
-    tb_code code = open_file(s, err);
-    return code ? code : tb_store_backup_base(s->store, to, NULL, NULL, ret_last, err);
+    meter_init(&s->progress, "base");
+    tb_code code = s->remote ? download_base(s, to, ret_last, err) : open_file(s, err);
+    if (!code && !s->remote) code = tb_store_backup_base(s->store, to, show, &s->progress, ret_last, err);
+    meter_end(&s->progress);
+    return code;
 }

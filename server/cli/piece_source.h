@@ -3,6 +3,7 @@
 #define TOLLBOOK_SERVER_CLI_PIECE_SOURCE_H
 
 #include "cli/client.h"
+#include "cli/meter.h"
 #include "tollbook/replica.h"
 
 typedef struct piece_source {
@@ -10,6 +11,7 @@ typedef struct piece_source {
     bool remote;
     tb_store *store; /* a reader; NULL: not open */
     client client;
+    meter progress; /* of a base */
 } piece_source;
 
 /* From --db, or --server and the key: 0, or the exit status after it printed an error. */
