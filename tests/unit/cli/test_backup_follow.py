@@ -174,6 +174,23 @@ class Damage(Followed):
         self.assertIn("A new base is made.", said)
         self.assertEqual(self.restore().facts["piece"], "6")
 
+    def test_of_a_damaged_file_what_is_whole_is_restored(self):
+        self.backup()
+        for _ in range(3):
+            self.commit()
+        self.backup()
+        path = self.d / self.files("pieces")[0]
+        whole = path.read_bytes()
+        cut = whole.rindex(b"tbpiece1")
+        for harmed, why in ((whole[:-1], "is not whole"), (whole[:cut], "It has the pieces 2 to 3, and its name says others")):
+            path.write_bytes(harmed)
+            said = self.restore(status=3).err
+            self.assertIn(why, said)
+            self.assertIn("What can be restored is --piece 3 (2026-11-20T12:02:00.000000Z).", said)
+            for words in (("--piece", 2), ("--piece", 3), ("--at", "2026-11-20T12:01:30Z")):
+                self.restore(*words)
+                self.as_restored()
+
     def test_missing_and_doubled_files(self):
         self.made()
         names = self.files("pieces")
