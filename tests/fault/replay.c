@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 {
     tb_error err = {0};
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "on") == 0) {
-        int64_t now_us = argc == 4 ? strtoll(argv[3], NULL, 10) : 1;
+        int64_t now_us = argc == 4 ? strtoll(argv[3], NULL, 10) : INT64_C(1788220800000000); /* 1 September 2026 */
         tb_store *store = open_store(argv[2], true);
         check(tb_store_write(store, switch_on, &now_us, &err), &err);
         tb_store_close(store);
