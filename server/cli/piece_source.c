@@ -164,7 +164,7 @@ tb_code piece_source_read(piece_source *s, const tb_piece *after, int64_t wait_m
     return code;
 }
 
-static void show(void *ctx, uint64_t done, uint64_t total)
+static void show_base(void *ctx, uint64_t done, uint64_t total)
 {
     if (total > 0) meter_share(ctx, done, total);
     else if (done > 0) meter_check(ctx, done);
@@ -174,7 +174,7 @@ tb_code piece_source_base(piece_source *s, const char *to, tb_piece *ret_last, t
 {
     meter_init(&s->progress, "base");
     tb_code code = s->remote ? download_base(s, to, ret_last, err) : open_file(s, err);
-    if (!code && !s->remote) code = tb_store_backup_base(s->store, to, show, &s->progress, ret_last, err);
+    if (!code && !s->remote) code = tb_store_backup_base(s->store, to, show_base, &s->progress, ret_last, err);
     meter_end(&s->progress);
     return code;
 }
