@@ -24,6 +24,7 @@
 #include "tollbook/buf.h"
 #include "tollbook/answer.h"
 #include "tollbook/api.h"
+#include "tollbook/archive.h"
 #include "tollbook/audit.h"
 #include "tollbook/statistics.h"
 #include "tollbook/bill.h"

@@ -1,6 +1,6 @@
 /* tollbook backup: a snapshot under a new name. It reads alone, so it runs beside a writer;
  * its copy passes what `verify` would say of it. With --dir the name has the time, and --keep deletes the oldest copies of
- * the same database, which are known by the form of their names. */
+ * the same database, which are known by the form of their names. --follow is another command (backup_follow.c). */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "cli/backup_follow.h"
 #include "cli/meter.h"
 #include "tollbook/calendar.h"
 #include "tollbook/operation.h"
@@ -96,11 +96,10 @@ static char **list_copies(DIR *folder, const char *base, size_t *ret_n)
 }
 
 /* The new copy is one of the kept ones unless the clock was set back; then it stays too. */
-static int drop_old(const cli_call *call, const char *made)
+static int drop_old(const cli_call *call, const char *made, size_t keep)
 {
     char base[NAME_MAX + 1];
     const char *dir = cli_text(call, "dir");
-    const size_t keep = (size_t)cli_number(call, "keep", COPIES_MOST);
     size_t n = 0, gone = 0;
     bool failed = false;
     DIR *folder = opendir(dir);
@@ -126,24 +125,52 @@ static int drop_old(const cli_call *call, const char *made)
 
 /* --- all of it --- */
 
-static int check_options(const cli_call *call)
+/* Options of another form of the command. */
+static int check_form(const cli_call *call, bool follows)
+{
+    static const char *const copies[] = {"to", "dir", "progress", "usage"}, *const follow[] = {"server", "every", "base-every", "after-file", "once"};
+    const char *const *others = follows ? copies : follow;
+    const size_t n = follows ? sizeof copies / sizeof *copies : sizeof follow / sizeof *follow;
+    for (size_t i = 0; i < n; i++) {
+        if (!cli_given(call, others[i])) continue;
+        cli_say(call, follows ? "--%s is for a single copy, and not for --follow." : "--%s is for --follow DIR.", others[i]);
+        return tb_code_exit(TB_E_USAGE);
+    }
+    return 0;
+}
+
+/* A single copy's options. *ret_keep: how many copies stay; 0: all. */
+static int check_options(const cli_call *call, size_t *ret_keep)
 {
     const bool to = cli_given(call, "to"), dir = cli_given(call, "dir");
+    const char *keep = cli_text(call, "keep");
+    char *end;
+    *ret_keep = 0;
+    if (!cli_given(call, "db")) return refuse_options(call, "--db FILE is missing.");
     if (to && dir) return refuse_options(call, "Give --to FILE or --dir DIR, not both.");
-    if (!to && !dir) return refuse_options(call, "--to FILE or --dir DIR is missing: where does the copy go?");
-    if (cli_given(call, "keep") && !dir) return refuse_options(call, "--keep needs --dir DIR.");
+    if (!to && !dir) return refuse_options(call, "--to FILE or --dir DIR is missing, or --follow DIR: where does the copy go?");
+    if (keep && !dir) return refuse_options(call, "--keep needs --dir DIR.");
     if (dir && strlen(cli_text(call, "dir")) > PATH_MAX - NAME_MAX - 2) return refuse_options(call, "--dir: the path is too long.");
+    if (!keep) return 0;
+    const unsigned long n = strtoul(keep, &end, 10);
+    if (*keep < '0' || *keep > '9' || *end || n < 1 || n > COPIES_MOST)
+        return refuse_options(call, "--keep with --dir is a number of copies, from 1 on.");
+    *ret_keep = n;
     return 0;
 }
 
 int cli_backup(const cli_call *call)
 {
+    const bool follows = cli_given(call, "follow");
+    const int form = check_form(call, follows);
+    if (form || follows) return form ? form : backup_follow(call);
     tb_store *store;
     tb_error err;
     int64_t now_us;
     char named[PATH_MAX];
     meter progress;
-    int status = check_options(call);
+    size_t keep;
+    int status = check_options(call, &keep);
     if (status == 0) status = cli_clock(call, &now_us);
     if (status == 0) status = cli_open(call, false, now_us, &store);
     if (status) return status;
@@ -157,5 +184,5 @@ int cli_backup(const cli_call *call)
     if (code) return cli_fail(call, NULL, &err);
     cli_mark(call, MARK_BACKUP, now_us);
     cli_note(call, "%s is a verified copy of %s.", to, cli_text(call, "db"));
-    return cli_given(call, "keep") ? drop_old(call, to) : 0;
+    return keep ? drop_old(call, to, keep) : 0;
 }

@@ -86,9 +86,18 @@ void client_close(client *c)
 
 /* --- one exchange --- */
 
+typedef struct taking {
+    client *c;
+    const client_request *request;
+} taking;
+
 static size_t take_answer(char *bytes, size_t size, size_t n, void *ctx)
 {
-    tb_buf *answer = ctx;
+    const taking *t = ctx;
+    tb_buf *answer = &t->c->answer;
+    long status = 0;
+    if (t->request->take) curl_easy_getinfo(t->c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status / 100 == 2) return t->request->take(t->request->take_ctx, bytes, size * n) ? size * n : 0;
     tb_buf_add(answer, bytes, size * n);
     return answer->failed ? 0 : size * n;
 }
@@ -163,7 +172,7 @@ static struct curl_slist *make_headers(const client *c, const client_request *re
 }
 
 static void set_up(client *c, const client_request *request, const char *url,
-                   struct curl_slist *headers)
+                   struct curl_slist *headers, taking *to)
 {
     CURL *curl = c->curl;
     curl_easy_reset(curl);
@@ -172,12 +181,12 @@ static void set_up(client *c, const client_request *request, const char *url,
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_S);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->quiet_s ? request->quiet_s : STALLED_S);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &c->answer);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, to);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, c);
     if (c->leave) {
@@ -223,7 +232,9 @@ static void tell_exchange(const client *c, const char *method, const char *url, 
 static int exchange(client *c, const client_request *request, long *ret_status)
 {
     char url[4096];
+    taking to = {c, request};
     *ret_status = 0;
+    c->status = 0;
     c->answer.len = 0;
     c->retry_after = 1;
     c->date = c->retry_at = 0;
@@ -233,9 +244,10 @@ static int exchange(client *c, const client_request *request, long *ret_status)
         curl_slist_free_all(headers);
         return bad_server(c->call);
     }
-    set_up(c, request, url, headers);
+    set_up(c, request, url, headers, &to);
     CURLcode rc = curl_easy_perform(c->curl);
     if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
+    c->status = *ret_status;
     curl_slist_free_all(headers);
     if (message_wanted(MESSAGE_DEBUG)) tell_exchange(c, request->method, url, *ret_status);
     if (c->retry_at > 0) /* a date by the server's clock, which Date tells; without it, by ours */

@@ -19,6 +19,7 @@ typedef struct client {
     char why[CURL_ERROR_SIZE]; /* curl's text for the last failure */
     tb_buf answer;  /* body of the last answer */
     unsigned retry_after; /* seconds that the last answer asked to wait */
+    long status;    /* of the last answer; 0: none came */
     time_t date, retry_at; /* of that answer: its server's clock, and when to ask again; 0: it does not say */
     tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
                        * twice, */
@@ -43,6 +44,9 @@ typedef struct client_request {
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
     bool *too_large;     /* not NULL: a 413 sets it, and says nothing */
     bool *answered;      /* not NULL: a refusal that has a whole answer sets it, and says nothing */
+    bool (*take)(void *ctx, const char *bytes, size_t len); /* not NULL: gets the body of a 2xx; false ends it */
+    void *take_ctx;
+    long quiet_s; /* it ends when nothing came for so long; 0: five minutes */
 } client_request;
 
 /* From --server and the key: 0, or the exit status after it printed an error. */

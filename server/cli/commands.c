@@ -178,7 +178,7 @@ static const cli_option console_options[] = {
 };
 
 static const cli_option backup_options[] = {
-    DB,
+    CLI_DB_OR_SERVER,
     {.name = "to",
      .value = "FILE",
      .kind = CLI_TEXT,
@@ -190,15 +190,56 @@ static const cli_option backup_options[] = {
      .kind = CLI_TEXT,
      .per_call = true,
      .help = "instead of --to: a folder for copies that are named by their time"},
+    {.name = "follow",
+     .value = "DIR",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "continuous backup into this folder, which is made where it is missing"},
+    {.name = "every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "how often --follow ends a file with commits: 500ms, 10s, 1m; default 10s, and at 16 MiB"},
+    {.name = "base-every",
+     .value = "TIME",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "how often --follow makes a whole copy: 24h, 7d; default 24h"},
     {.name = "keep",
+     .value = "N|TIME",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "with --dir: the newest N copies stay, default all; with --follow: how far back DIR can restore, default 30d"},
+    {.name = "after-file",
+     .value = "COMMAND",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "a program that gets the path of each finished file of DIR, and again until it exits with 0"},
+    {.name = "once", .kind = CLI_FLAG, .per_call = true, .help = "catch up with --follow, and exit"},
+    CLI_USAGE_OPTIONS,
+    PROGRESS,
+};
+
+static const cli_option restore_options[] = {
+    {.name = "out",
+     .value = "FILE",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .required = true,
+     .is_new = true,
+     .help = "the restored database, which must not exist yet"},
+    {.name = "at",
+     .value = "RFC3339",
+     .kind = CLI_TEXT,
+     .per_call = true,
+     .help = "the moment, as 2026-11-19T14:05:00Z; default: the newest that there is"},
+    {.name = "piece",
      .value = "N",
      .kind = CLI_NUMBER,
      .per_call = true,
      .min = 1,
-     .max = 100000,
-     .help = "with --dir: keep the newest N copies, and delete older ones; default: all are kept"},
-    CLI_USAGE_OPTIONS,
-    PROGRESS,
+     .max = INT64_MAX,
+     .help = "the piece, instead of a moment"},
 };
 
 static const cli_option usage_migrate_options[] = {
@@ -465,9 +506,23 @@ cli_command cli_commands[] = {
                 "or it is deleted:\n"
                 "exit status 1.\n"
                 "--dir names the copy of tollbook.db, say, tollbook-20261104T013000Z.db. With --keep the\n"
-                "oldest copies of that database in the folder are deleted, after the new one is complete.",
+                "oldest copies of that database in the folder are deleted, after the new one is complete.\n"
+                "--follow DIR keeps a verified base and, some seconds behind, every commit after it, of a database that\n"
+                "is served with --replicas. `tollbook restore DIR` makes the database as it was at any moment. With --db\n"
+                "it reads the file beside its server; with --server it may run on another machine, with a key of the role\n"
+                "Replica. A later start goes on. SIGTERM writes what was read, and exits with 0.",
      OPTIONS(backup_options),
+     .db_first = true,
      .run = cli_backup},
+    {.name = "restore", .group = CLI_RUN,
+     .operands = "DIR",
+     .min_operands = 1,
+     .max_operands = 1,
+     .summary = "Restore a database as it was at a moment, from a continuous backup",
+     .details = "DIR is the folder of `backup --follow DIR`, or a copy of it. FILE gets its name when it is whole and verified.\n"
+                "Prints the data version, the moment and number of the last piece, and the anchor. Replication is off in FILE.",
+     OPTIONS(restore_options),
+     .run = cli_restore},
     {.name = "verify", .group = CLI_RUN, .operation = "verify", .db_first = true, .run = cli_verify},
     {.name = "anchor", .group = CLI_RUN, .operation = "anchor"},
     {.name = "audit", .group = CLI_RUN, .operation = "audit"},

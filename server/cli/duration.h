@@ -10,5 +10,7 @@
 bool duration_parse(const char *text, int64_t *ret_ms);
 /* The option's value, or else `otherwise`: 0, or the exit status after it printed an error. */
 int duration_option(const cli_call *call, const char *name, int64_t otherwise, int64_t *ret_ms);
+/* The same from a second to ten years, with h and d. */
+int duration_long_option(const cli_call *call, const char *name, int64_t otherwise, int64_t *ret_ms);
 
 #endif

@@ -89,7 +89,7 @@ PUBLIC = {
     "forecast": "advice", "solve": "advice",
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
-    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store", "replica": "store",
+    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store", "replica": "store", "archive": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events", "eventsum": "events", "shield": "ops",

@@ -1,8 +1,8 @@
 /* Replication without a server: switches it on for a file, or brings a copy up to date with the file that it was made of.
  *
- *     replay on FILE
+ *     replay on FILE [MICROSECONDS]    the moment of the first piece
  *     replay follow COPY FILE
- *     replay apply COPY PIECES     a file of pieces as bytes */
+ *     replay apply COPY PIECES         a file of pieces as bytes */
 #include "tollbook/replica.h"
 
 #include <stdio.h>
@@ -27,8 +27,7 @@ static tb_store *open_store(const char *path, bool write)
 
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
 {
-    (void)ctx;
-    return tb_store_replicate(store, INT64_C(1788220800000000), err); /* 1 September 2026 */
+    return tb_store_replicate(store, *(const int64_t *)ctx, err);
 }
 
 static bool apply(void *ctx, const tb_piece *piece)
@@ -73,9 +72,10 @@ static void apply_bytes(const char *copy, const char *path)
 int main(int argc, char **argv)
 {
     tb_error err = {0};
-    if (argc == 3 && strcmp(argv[1], "on") == 0) {
+    if ((argc == 3 || argc == 4) && strcmp(argv[1], "on") == 0) {
+        int64_t now_us = argc == 4 ? strtoll(argv[3], NULL, 10) : INT64_C(1788220800000000); /* 1 September 2026 */
         tb_store *store = open_store(argv[2], true);
-        check(tb_store_write(store, switch_on, NULL, &err), &err);
+        check(tb_store_write(store, switch_on, &now_us, &err), &err);
         tb_store_close(store);
     } else if (argc == 4 && strcmp(argv[1], "follow") == 0) {
         follow(argv[2], argv[3]);

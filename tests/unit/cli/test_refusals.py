@@ -50,7 +50,7 @@ class Refusals(Case):
 
     def test_words_that_are_none(self):
         create = ("key", "create", "--db", "t.db", "--account", 1, "--role")
-        self.tells((((*create, "Admin"), 'no role "Admin". There are User, ', "or CustomerAdmin."),
+        self.tells((((*create, "Admin"), 'no role "Admin". There are User, ', "or Replica."),
                     ((*create, "operator"), 'Did you mean "Operator"?'),
                     (("size", "--db", "t.db", "--by", "Zone"), '"Zone" is not one of kind, month or zone. Did you mean "zone"?'),
                     (("ingest", "--db", "t.db", "--format", "nginx", LOG), "needs the description behind it", "give combined"),
