@@ -96,6 +96,8 @@ void api_readyz(request *r)
                (!usage_servers_up(s->options.usage, &err) || !usage_servers_store_rows(s->options.usage, &err) ||
                 tb_store_usage_look(r->worker->store, &err))) {
         request_fail_verbatim(r, &err);
+    } else if (s->copy && copy_ready(s->copy, &err)) {
+        request_fail_as(r, &err);
     } else if (!writer_alive(s->writer)) {
         request_fail(r, TB_E_BUSY, NULL, "The writer is not at work.");
     } else if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) {
@@ -254,6 +256,19 @@ static void put_compaction(const server *s, tb_buf *out)
                longest_us / 1000000, longest_us % 1000000);
 }
 
+static void put_copy(const server *s, tb_buf *out)
+{
+    if (!s->copy) return;
+    tb_buf_str(out, "# HELP tollbook_replica_role The part that this server has in replication.\n"
+                    "# TYPE tollbook_replica_role gauge\n"
+                    "tollbook_replica_role{role=\"standby\"} 1\n");
+    metrics_decimal(out, "tollbook_replica_lag_seconds", "gauge", "Time since this copy was known to have all.",
+                    (uint64_t)copy_lag_us(s->copy) / 1000, 3);
+    put_gauge(out, "tollbook_replica_following", "1 while the primary answers this copy.", copy_follows(s->copy));
+    put_gauge(out, "tollbook_replica_differences", "Differences that the last verification of this copy found.",
+              copy_differences(s->copy));
+}
+
 static void put_connections(const server *s, tb_buf *out)
 {
     const conns_counters *n = front_counters(s->front);
@@ -291,6 +306,7 @@ static void put_connections(const server *s, tb_buf *out)
 static void put_server(const server *s, tb_buf *out)
 {
     put_connections(s, out);
+    put_copy(s, out);
     put_gauge(out, "tollbook_answer_cache_bytes", "Memory of cached answers.",
               cache_bytes(s->cache));
     put_gauge(out, "tollbook_answer_cache_entries", "Cached answers.", cache_entries(s->cache));

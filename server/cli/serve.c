@@ -23,6 +23,7 @@
 #include "api/routes.h"
 #include "cli/hint.h"
 #include "cli/signals.h"
+#include "cli/standby.h"
 #include "feed/feed.h"
 #include "http/new_file.h"
 #include "http/process.h"
@@ -237,6 +238,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_alerts(call, o);
     if (status == 0) status = cli_usage(call, "usage", &o->usage);
     if (status == 0) status = read_cells(call, o);
+    if (status == 0) status = cli_read_standby(call, o);
     return status ? status : read_rate(call, o);
 }
 
@@ -394,6 +396,7 @@ int cli_serve(const cli_call *call)
     kept k;
     signals_block();
     int status = read_options(call, &options);
+    if (status == 0) status = cli_seed_standby(call, &options);
     if (status == 0) status = read_kept(call, &k);
     if (status) return status;
     return serve_kept(call, &options, &k, say_ready);

@@ -12,6 +12,7 @@
 
 #include "http/accesslog.h"
 #include "http/cache.h"
+#include "http/copy.h"
 #include "http/cors.h"
 #include "http/figures.h"
 #include "http/jobs/deployments.h"
@@ -65,6 +66,7 @@ typedef struct server_options {
     const char *ca;               /* certificate authorities for outgoing requests; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
+    copy_options copy;            /* of a standby or a read replica */
     periodic_task tasks[PERIODIC_TASKS_MAX];
     size_t n_tasks;
     outbox_work outbox;           /* how messages are sent; all NULL: none are sent */
@@ -116,6 +118,7 @@ typedef struct server {
     limit *failure_limit; /* of the server's own failures in its log, by code */
     front *front;
     writer *writer;
+    copy *copy;             /* NULL: this server is no copy */
     compactor compactor;    /* of usage on servers */
     struct {
         bool checked;     /* all were checked */
