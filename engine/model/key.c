@@ -15,13 +15,14 @@ static const struct {
     const char *name;
     uint32_t opens; /* bit a: tb_access a */
 } table[TB_ROLE_COUNT] = {
-#define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin)                \
+#define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin, stream)        \
     [TB_ROLE_##e] = {name, (stats) << TB_ACCESS_STATISTICS | (zones) << TB_ACCESS_PULL_ZONES |     \
                                ((billing) | (reads)) << TB_ACCESS_BILLING | (ingest) << TB_ACCESS_INGEST |     \
                                (op) << TB_ACCESS_OPERATOR | (keys) << TB_ACCESS_KEYS |             \
                                ((stats) | (reads)) << TB_ACCESS_INSIGHTS |                         \
                                (reads) << TB_ACCESS_READ | (money) << TB_ACCESS_MONEY |            \
-                               (admin) << TB_ACCESS_ADMIN | ((admin) | (reads)) << TB_ACCESS_ADMIN_READ},
+                               (admin) << TB_ACCESS_ADMIN | ((admin) | (reads)) << TB_ACCESS_ADMIN_READ | \
+                               (stream) << TB_ACCESS_STREAM | ((stream) | (reads)) << TB_ACCESS_REPLICA},
     TB_ROLES(TB_X)
 #undef TB_X
 };
@@ -75,11 +76,11 @@ const char *tb_roles_refusal(int64_t account, uint32_t roles)
 {
     const uint32_t ingest = UINT32_C(1) << TB_ROLE_INGEST;
     const uint32_t own = UINT32_C(1) << TB_ROLE_OPERATOR | UINT32_C(1) << TB_ROLE_FINANCE |
-                         UINT32_C(1) << TB_ROLE_SUPPORT;
+                         UINT32_C(1) << TB_ROLE_SUPPORT | UINT32_C(1) << TB_ROLE_REPLICA;
     if (account == 0 && (roles & ~(own | ingest)))
-        return "A key of account 0, the operator, has only the roles Ingest, Operator, Finance and Support.";
+        return "A key of account 0, the operator, has only the roles Ingest, Operator, Finance, Support and Replica.";
     if (account != 0 && (roles & own))
-        return "Only a key of account 0 has the roles Operator, Finance and Support, which read every account.";
+        return "Only a key of account 0 has the roles Operator, Finance, Support and Replica, which read every account.";
     return NULL;
 }
 

@@ -35,6 +35,7 @@ extern const tb__operations tb__prepaid_operations;
 extern const tb__operations tb__preview_operations;
 extern const tb__operations tb__receivable_operations;
 extern const tb__operations tb__refused_operations;
+extern const tb__operations tb__replica_operations;
 extern const tb__operations tb__retain_operations;
 extern const tb__operations tb__scenario_operations;
 extern const tb__operations tb__setup_operations;

@@ -9,27 +9,28 @@
 TB_API_BEGIN
 
 /* X(ENUM, name, opens statistics, pull zones, billing, ingest, what is the operator's alone, the account's page and
- * containers, reading of all accounts, money of all accounts, keys and alerts). The order is stored: new roles come
- * last. */
+ * containers, reading of all accounts, money of all accounts, keys and alerts, the stream of replicas). The order is
+ * stored: new roles come last. */
 #define TB_ROLES(X)                                                                                \
-    X(USER, "User", 1, 1, 1, 0, 0, 1, 0, 0, 0)                                                     \
-    X(USER_API, "UserApi", 1, 1, 1, 0, 0, 1, 0, 0, 0)                                              \
-    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0)                       \
-    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0)                              \
-    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0, 0, 0, 0, 0)                                      \
-    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0, 0, 0, 0, 0)                               \
-    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0)                        \
-    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0)                               \
-    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0)                             \
-    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0)                                    \
-    X(INGEST, "Ingest", 0, 0, 0, 1, 0, 0, 0, 0, 0)                                                 \
-    X(OPERATOR, "Operator", 0, 0, 0, 1, 1, 0, 1, 1, 1)                                             \
-    X(FINANCE, "Finance", 0, 0, 0, 0, 0, 0, 1, 1, 0)                                               \
-    X(SUPPORT, "Support", 0, 0, 0, 0, 0, 0, 1, 0, 0)                                               \
-    X(CUSTOMER_ADMIN, "CustomerAdmin", 1, 1, 1, 0, 0, 1, 0, 0, 1)
+    X(USER, "User", 1, 1, 1, 0, 0, 1, 0, 0, 0, 0)                                                  \
+    X(USER_API, "UserApi", 1, 1, 1, 0, 0, 1, 0, 0, 0, 0)                                           \
+    X(SUB_API_STATISTICS, "SubuserAPIStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)                    \
+    X(SUB_STATISTICS, "SubuserStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0)                           \
+    X(SUB_MANAGE, "SubuserManage", 1, 1, 0, 0, 0, 0, 0, 0, 0, 0)                                   \
+    X(SUB_API_MANAGE, "SubuserAPIManage", 1, 1, 0, 0, 0, 0, 0, 0, 0, 0)                            \
+    X(SUB_API_PULL_ZONES, "SubuserAPIPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)                     \
+    X(SUB_PULL_ZONES, "SubuserPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0)                            \
+    X(SUB_API_BILLING, "SubuserAPIBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)                          \
+    X(SUB_BILLING, "SubuserBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)                                 \
+    X(INGEST, "Ingest", 0, 0, 0, 1, 0, 0, 0, 0, 0, 0)                                              \
+    X(OPERATOR, "Operator", 0, 0, 0, 1, 1, 0, 1, 1, 1, 1)                                          \
+    X(FINANCE, "Finance", 0, 0, 0, 0, 0, 0, 1, 1, 0, 0)                                            \
+    X(SUPPORT, "Support", 0, 0, 0, 0, 0, 0, 1, 0, 0, 0)                                            \
+    X(CUSTOMER_ADMIN, "CustomerAdmin", 1, 1, 1, 0, 0, 1, 0, 0, 1, 0)                                  \
+    X(REPLICA, "Replica", 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
 
 typedef enum tb_role {
-#define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin) TB_ROLE_##e,
+#define TB_X(e, name, stats, zones, billing, ingest, op, keys, reads, money, admin, stream) TB_ROLE_##e,
     TB_ROLES(TB_X)
 #undef TB_X
         TB_ROLE_COUNT
@@ -50,6 +51,8 @@ typedef enum tb_access {
     TB_ACCESS_MONEY, /* the ledger and invoices: Operator, Finance */
     TB_ACCESS_ADMIN, /* keys and alerts are changed: of all accounts by Operator, of its own by CustomerAdmin */
     TB_ACCESS_ADMIN_READ, /* the same are looked at: these, and those that read all accounts */
+    TB_ACCESS_STREAM, /* the stream of replicas, which has everything: Operator, Replica */
+    TB_ACCESS_REPLICA, /* how replication stands: these, and those that read all accounts */
     TB_ACCESS_COUNT
 } tb_access;
 
@@ -64,9 +67,9 @@ bool tb_roles_open(uint32_t roles, tb_access access);
 /* Whether `roles` open nothing that `above` do not open. */
 bool tb_roles_within(uint32_t roles, uint32_t above);
 
-/* Account 0 is the operator: its keys have the roles Ingest, Operator, Finance and Support only, and the last three,
- * which read every account, are for account 0 only. NULL where the roles suit the account, else a sentence that names
- * the valid ones. */
+/* Account 0 is the operator: its keys have the roles Ingest, Operator, Finance, Support and Replica only, and the
+ * last four, which read every account, are for account 0 only. NULL where the roles suit the account, else a sentence that
+ * names the valid ones. */
 const char *tb_roles_refusal(int64_t account, uint32_t roles);
 
 #define TB_KEY_HASH 32

@@ -13,6 +13,7 @@
 #include "tollbook/decimal.h"
 #include "tollbook/key.h"
 #include "tollbook/range.h"
+#include "tollbook/replica.h"
 #include "tollbook/store.h"
 
 TB_API_BEGIN
@@ -174,6 +175,7 @@ typedef struct tb_ops {
     bool shared; /* other requests need this thread: an operation limits the work of one call */
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
+    const tb_replica_server *replica; /* NULL: no server runs the operation */
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
 } tb_ops;
 

@@ -24,8 +24,8 @@ typedef struct tb_piece {
     int64_t at_us;   /* when it was committed, by the writer's clock */
     int64_t version; /* the data version with it */
     uint8_t chain[TB_PIECE_CHAIN];
-    const void *data; /* piece 1 of a chain has none */
-    size_t len;
+    const void *data; /* NULL in a head alone; piece 1 of a chain has none */
+    size_t len;       /* of the data */
 } tb_piece;
 
 /* The state of a file: its newest piece without data, and the oldest one that it keeps. number 0: replication is off. */
@@ -35,6 +35,22 @@ typedef struct tb_replication {
     int64_t bytes; /* of all pieces kept, compressed */
 } tb_replication;
 
+/* A copy that follows a file, as the file's server knows it. */
+#define TB_FOLLOWER_NAME 64 /* bytes */
+typedef struct tb_follower {
+    char name[TB_FOLLOWER_NAME + 1];
+    bool promotable;
+    int64_t piece; /* it has all up to this one */
+} tb_follower;
+
+/* What the file's server knows beside the file. */
+typedef struct tb_replica_server {
+    const char *role;  /* "primary", "standby" or "superseded" */
+    int64_t lag_us;    /* of a standby: how long it has been without its primary's newest piece */
+    const tb_follower *followers;
+    size_t n_followers;
+} tb_replica_server;
+
 /* TB_OK also where replication is off. */
 TB_MUST_USE tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err);
 /* Switches replication on: the file's first piece. Nothing where it is on. In the caller's transaction; pieces are
@@ -42,6 +58,9 @@ TB_MUST_USE tb_code tb_store_replication(tb_store *store, tb_replication *ret, t
 TB_MUST_USE tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err);
 /* Switches it off and deletes the pieces. In the caller's transaction. */
 TB_MUST_USE tb_code tb_store_replicate_end(tb_store *store, tb_error *err);
+/* How long a copy that has all pieces up to this one has been without the newest: since the moment of the first piece that
+ * it lacks, or of the oldest kept one; 0: it lacks none. */
+TB_MUST_USE tb_code tb_store_replica_lag(tb_store *store, int64_t piece, int64_t now_us, int64_t *ret_us, tb_error *err);
 /* Calls `each` for the pieces after `after`, in order, until it returns false. TB_E_NOT_FOUND: the next one is no longer
  * kept, or `after` is newer than the newest; a new copy is needed. The argument lives during the call. */
 typedef bool (*tb_piece_fn)(void *ctx, const tb_piece *piece);

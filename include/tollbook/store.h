@@ -444,6 +444,8 @@ TB_MUST_USE tb_code tb_store_query(tb_store *store, const char *sql, tb_row_fn r
 /* From any thread: interrupts a running query, which fails with TB_E_STOPPED. SQLite checks between steps, so not
  * within a single long call of a function. */
 void tb_store_interrupt(tb_store *store);
+/* From any thread, or in its progress function: ends a running backup, which fails with TB_E_STOPPED. */
+void tb_store_stop_backup(tb_store *store);
 /* From now on `stops` is called at intervals while the store reads or writes; when it returns another value than 0
  * the operation fails with TB_E_BUSY. NULL: not any more. */
 void tb_store_watch(tb_store *store, int (*stops)(void *ctx), void *ctx);

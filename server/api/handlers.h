@@ -91,6 +91,15 @@ void api_operation(request *r);
 void api_operation_named(request *r);
 void api_operation_done(request *r);
 
+/* replica.c, replica_base.c */
+void api_replica_pieces(request *r);
+void api_replica_pieces_done(request *r);
+void api_replica_status(request *r);
+void api_replica_base(request *r);
+void api_replica_base_done(request *r);
+/* What this server adds to the file's own state of replication; the followers are put into `list`. */
+tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX]);
+
 /* apikey.c */
 void api_apikey(request *r);
 

@@ -159,7 +159,7 @@ static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
 static tb_code check_writing(const request *r, op_work *w, tb_error *err)
 {
     const tb_operation *op = w->args.operation;
-    const copy *c = r->worker->server->copy;
+    const copy_server *c = r->worker->server->copy;
     const bool open = tb_operation_open(op, r->roles, true);
     if (!tb_operation_writes(&w->args) || (open && (!c || w->dry))) return TB_OK;
     w->reads_only = op->unwritten != NULL;
@@ -219,6 +219,9 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     request *r = job->owner;
     op_work *w = work_of(r);
     tb_ops ops = ops_of(r, store);
+    tb_follower list[FOLLOWERS_MAX];
+    const tb_replica_server known = api_replica_known(r->worker->server, list);
+    ops.replica = &known;
     ops.step = go_on;
     ops.ctx = r;
     tb_code code = tb_operation_read(&ops, &w->args, &w->reply, err);

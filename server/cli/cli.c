@@ -90,6 +90,12 @@ tb_code cli_now(int64_t *ret_now_us, tb_error *err)
     return TB_OK;
 }
 
+int64_t cli_now_us(void)
+{
+    int64_t now_us;
+    return cli_now(&now_us, NULL) ? 0 : now_us;
+}
+
 int cli_clock(const cli_call *call, int64_t *ret_now_us)
 {
     tb_error err;
@@ -210,7 +216,7 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store)
 {
     tb_error err;
-    tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us};
+    tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us, .clock = cli_now_us};
     usage_servers *servers = NULL;
     int status = cli_usage(call, "usage", &servers);
     if (status) return status;

@@ -45,6 +45,8 @@ int cli_done(const cli_call *call);
 
 /* TOLLBOOK_NOW, or the clock. TB_E_USAGE where the variable is not RFC 3339. */
 TB_MUST_USE tb_code cli_now(int64_t *ret_now_us, tb_error *err);
+/* The same for tb_store_options.clock, once cli_now has succeeded. */
+int64_t cli_now_us(void);
 /* The same, but prints the error: 0 or the exit status. */
 int cli_clock(const cli_call *call, int64_t *ret_now_us);
 

@@ -150,6 +150,7 @@ int cli_console(const cli_call *call)
     o.listen[0] = listen;
     o.db = cli_text(call, "db");
     o.idle = true;
+    o.clock = cli_now_us;
     if (fixed && *fixed) o.fixed_now_us = now_us;
     status = cli_serve_until_told(call, &o, show_console);
     drop_file();

@@ -354,7 +354,7 @@ static void write_beside(op_call *o, tb_ops *ops, tb_reply *reply)
     tb_error err;
     tb_ops writing = *ops;
     tb_store_options options = {.write = true, .owner = o->call->command->name,
-                                .now_us = ops->now_us};
+                                .now_us = ops->now_us, .clock = cli_now_us};
     tb_code code = tb_store_open(cli_text(o->call, "db"), &options, &writing.store, &err);
     if (!code) {
         code = tb_operation_write_alone(&writing, &o->args, reply, &err);

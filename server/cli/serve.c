@@ -22,6 +22,7 @@
 #include "api/retain.h"
 #include "api/routes.h"
 #include "cli/hint.h"
+#include "cli/replicas.h"
 #include "cli/signals.h"
 #include "cli/standby.h"
 #include "feed/feed.h"
@@ -220,6 +221,7 @@ static int read_options(const cli_call *call, server_options *o)
     o->tasks[o->n_tasks++] = api_accrue();
     o->tasks[o->n_tasks++] = api_expire_event_ids();
     o->db = cli_text(call, "db");
+    o->clock = cli_now_us;
     if (log && strcmp(log, "off") != 0) o->access_log = log;
     o->search_paged = cli_given(call, "search-paged");
     o->metrics_key = cli_given(call, "metrics-key");
@@ -235,6 +237,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
     if (status == 0) status = read_retain(call, o);
+    if (status == 0) status = cli_read_replicas(call, o);
     if (status == 0) status = read_alerts(call, o);
     if (status == 0) status = cli_usage(call, "usage", &o->usage);
     if (status == 0) status = read_cells(call, o);
@@ -386,6 +389,7 @@ static void tell_systemd(void)
 static int say_ready(const cli_call *call, server *s)
 {
     say_where(call, s);
+    cli_warn_replicas(call, s);
     tell_systemd();
     return write_port(call, s);
 }

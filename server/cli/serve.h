@@ -99,6 +99,15 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .kind = CLI_TEXT,                                                                         \
          .help = "delete older data daily: months of hours, months of days, time of request logs, such as " \
                  "25mo,60mo,72h; \"-\" keeps all; default -,-,72h"},\
+        {.name = "replicas",                                                                       \
+         .kind = CLI_FLAG,                                                                         \
+         .help = "let copies follow this database: from now on each commit is kept as a piece "    \
+                 "for them; see docs/operate/standby.md"},                                         \
+        {.name = "replica-keep",                                                                   \
+         .value = "TIME|SIZE",                                                                     \
+         .kind = CLI_TEXT,                                                                         \
+         .repeats = true,                                                                          \
+         .help = "how long pieces are kept, and how many bytes of them; default 24h and 10GB"},    \
         CLI_USAGE_OPTIONS,                                                                         \
         SERVE_NUMBER("usage-compact-rows", "N", 0, 1000000000,                                     \
                      "with --usage: a month is compacted once it has this many uncompacted rows; "  \

@@ -113,7 +113,8 @@ static int make_database(const setup *s)
     tb_error err;
     struct stat st;
     const tb_store_options options = {
-        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us,
+        .clock = cli_now_us};
     const tb_code code = tb_store_create(s->db, &options, &err);
     if (code == TB_E_LOCKED) return locked(s, "", &err);
     if (code == TB_E_IO && stat(s->db, &st) == 0) return 0;
@@ -165,7 +166,8 @@ static int make_key(setup *s)
 {
     tb_error err;
     const tb_store_options options = {
-        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us};
+        .write = true, .owner = s->call->command->name, .now_us = s->ops.now_us,
+        .clock = cli_now_us};
     tb_code code = tb_store_open(s->db, &options, &s->ops.store, &err);
     if (code == TB_E_LOCKED)
         return locked(s, "There is no key of role Operator, and none can be made now: ", &err);

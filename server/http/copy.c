@@ -14,7 +14,7 @@
 
 #define VERIFY_FIRST 240 /* bytes of the first difference */
 
-struct copy {
+struct copy_server {
     server *server;
     copy_options options;
     standby *standby;
@@ -41,7 +41,7 @@ static tb_code run_apply(write_job *job, tb_store *store, tb_error *err)
 
 static tb_code apply(void *ctx, const tb_piece *piece, tb_error *err)
 {
-    copy *c = ctx;
+    copy_server *c = ctx;
     tb_piece own = *piece;
     const write_job job = {.run = run_apply, .owner = &own, .bytes = own.len, .alone = true, .bare = true};
     return writer_run(c->server->writer, &job, err);
@@ -49,7 +49,7 @@ static tb_code apply(void *ctx, const tb_piece *piece, tb_error *err)
 
 static tb_code look(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], tb_error *err)
 {
-    copy *c = ctx;
+    copy_server *c = ctx;
     tb_replication now;
     tb_code code = tb_store_read_begin(c->reader, err);
     if (!code) code = tb_store_replication(c->reader, &now, err);
@@ -71,10 +71,10 @@ static void name_server(const server *s, char out[LINK_NAME_MAX + 1])
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *at)) *at = '-';
 }
 
-tb_code copy_open(server *s, copy **ret, tb_error *err)
+tb_code copy_open(server *s, copy_server **ret, tb_error *err)
 {
     if (!s->options.copy.link.url) return TB_OK;
-    copy *c = calloc(1, sizeof *c);
+    copy_server *c = calloc(1, sizeof *c);
     if (!c) return tb_no_memory(err);
     c->server = s;
     c->options = s->options.copy;
@@ -98,7 +98,7 @@ tb_code copy_open(server *s, copy **ret, tb_error *err)
 
 static int stops_verifying(void *ctx)
 {
-    return atomic_load(&((copy *)ctx)->stop_verify);
+    return atomic_load(&((copy_server *)ctx)->stop_verify);
 }
 
 static void keep_first(void *ctx, const char *sentence)
@@ -107,7 +107,7 @@ static void keep_first(void *ctx, const char *sentence)
     if (!first[0] && strncmp(sentence, TB_NOTE, sizeof TB_NOTE - 1) != 0) snprintf(first, VERIFY_FIRST, "%s", sentence);
 }
 
-static void verify(copy *c)
+static void verify(copy_server *c)
 {
     tb_store *store;
     tb_error err;
@@ -133,7 +133,7 @@ static void verify(copy *c)
 
 static void *run_verifier(void *arg)
 {
-    copy *c = arg;
+    copy_server *c = arg;
     run_in_background();
     pthread_mutex_lock(&c->lock);
     while (!c->stopping) {
@@ -152,7 +152,7 @@ static void *run_verifier(void *arg)
 
 /* --- start and stop --- */
 
-tb_code copy_start(copy *c, tb_error *err)
+tb_code copy_start(copy_server *c, tb_error *err)
 {
     tb_code code = standby_start(c->standby, err);
     c->started = !code;
@@ -161,7 +161,7 @@ tb_code copy_start(copy *c, tb_error *err)
     return c->verifies ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The thread that verifies the copy does not start.");
 }
 
-void copy_stop(copy *c)
+void copy_stop(copy_server *c)
 {
     if (!c) return;
     standby_stop(c->standby);
@@ -174,7 +174,7 @@ void copy_stop(copy *c)
     c->verifies = false;
 }
 
-void copy_free(copy *c)
+void copy_free(copy_server *c)
 {
     if (!c) return;
     standby_free(c->standby);
@@ -186,28 +186,28 @@ void copy_free(copy *c)
 
 /* --- what others ask --- */
 
-int64_t copy_lag_us(const copy *c)
+int64_t copy_lag_us(const copy_server *c)
 {
     return standby_lag_us(c->standby);
 }
 
-bool copy_follows(const copy *c)
+bool copy_follows(const copy_server *c)
 {
     return standby_is_connected(c->standby);
 }
 
-uint64_t copy_differences(const copy *c)
+uint64_t copy_differences(const copy_server *c)
 {
     return atomic_load(&c->differences);
 }
 
-const char *copy_primary(const copy *c)
+const char *copy_primary(const copy_server *c)
 {
     return c->options.link.url;
 }
 
 /* Anyone may read these sentences: they name no data. */
-tb_code copy_ready(const copy *c, tb_error *err)
+tb_code copy_ready(const copy_server *c, tb_error *err)
 {
     static const char log[] = "The server's log says more, and what to do.";
     const int64_t lag_us = copy_lag_us(c);
@@ -219,7 +219,7 @@ tb_code copy_ready(const copy *c, tb_error *err)
                    " ms behind.", lag_us / 1000, c->options.max_lag_us / 1000);
 }
 
-void copy_refuse(tb_error *err, const copy *c)
+void copy_refuse(tb_error *err, const copy_server *c)
 {
     (void)!tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, "This server is a copy and only read. Send it to its primary, %.200s.",
                    copy_primary(c));

@@ -301,6 +301,19 @@ void request_submit_outbound(request *r)
     submit_to_pool(r, LANE_OUTBOUND, r->account);
 }
 
+void request_submit_base(request *r)
+{
+    r->job.abandoned = client_left;
+    submit_to_pool(r, LANE_BASE, r->account);
+}
+
+void request_wait(request *r, uint64_t turn, int64_t wait_us)
+{
+    r->job.wait_us = wait_us;
+    suspend_for_job(r);
+    waiting_add(r->worker->server->waiting, &r->job, turn);
+}
+
 void request_submit_parse(request *r)
 {
     limit_wait(r);

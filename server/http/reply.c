@@ -144,11 +144,13 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     if (r->reply.location) ADD("Location", r->reply.location);
     char lag[24];
-    const copy *c = r->worker->server->copy;
+    const copy_server *c = r->worker->server->copy;
     if (c) {
         snprintf(lag, sizeof lag, "%" PRId64, copy_lag_us(c) / 1000);
         ADD("Tollbook-Replica-Lag-Ms", lag);
     }
+    for (const char *const *h = r->reply.headers; h && *h; h += 2)
+        ADD(h[0], h[1]);
     for (const char *const *h = security_headers(r); *h; h += 2)
         ADD(h[0], h[1]);
     if (r->reply.close) ADD("Connection", "close");

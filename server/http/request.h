@@ -39,6 +39,8 @@ typedef struct stream_source {
     void (*release)(void *ctx);
     void *ctx;
     bool asks;
+    size_t most;  /* bytes of one piece; 0: STREAM_BUF_MAX */
+    uint64_t len; /* of the whole answer, for Content-Length; 0: not known, or the answer is empty */
 } stream_source;
 
 #define REQUEST_TAG_MAX   64
@@ -52,6 +54,7 @@ typedef struct reply {
     const char *cache;       /* Cache-Control, or NULL: follows from the other fields */
     const char *cookie;      /* Set-Cookie, or NULL */
     const char *location;    /* Location, or NULL */
+    const char *const *headers; /* names and values of further ones, and NULL; or NULL */
     stream_source source;    /* STREAM, until the response has it */
     const char *bytes;       /* STATIC */
     size_t len;              /* STATIC; NOT_MODIFIED: that of the 200 */
@@ -177,6 +180,10 @@ void request_submit(request *r);
 void request_submit_slow(request *r);
 void request_submit_outbound(request *r);
 void request_submit_parse(request *r);
+void request_submit_base(request *r);
+/* Suspends the connection until the next commit, no longer than wait_us; then `finish` is called. turn: what waiting_turn
+ * returned before the handler looked into the store. */
+void request_wait(request *r, uint64_t turn, int64_t wait_us);
 /* The same for the next piece of r->stream, which needs this usage server. */
 void request_submit_piece(request *r, size_t shard);
 

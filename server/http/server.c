@@ -14,6 +14,7 @@
 #include "http/clock.h"
 #include "http/handler.h"
 #include "http/process.h"
+#include "http/replicas.h"
 #include "tollbook/logstore.h"
 #include "tollbook/eventids.h"
 
@@ -60,7 +61,8 @@ static tb_code open_writing(server *s, tb_error *err)
     listen_text(front_listener(s->front), 0, owner + strlen(owner));
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
-        .copy = s->options.copy.link.url != NULL, .usage = usage_servers_client(s->options.usage)};
+        .clock = s->options.clock, .copy = s->options.copy.link.url != NULL,
+        .usage = usage_servers_client(s->options.usage)};
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];
@@ -70,7 +72,7 @@ static tb_code open_writing(server *s, tb_error *err)
     if (code == TB_OK) code = tb_store_event_id_secret(s->store, random, s->event_id_secret, err);
     if (code == TB_OK) code = tb_store_version(s->store, &version, err);
     atomic_init(&s->version, version);
-    return code;
+    return code ? code : replicas_open(s, err);
 }
 
 static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
@@ -274,6 +276,14 @@ static const lane_options all_lanes[LANES] = {
     [LANE_OUTBOX] = {.threads = OUTBOX_THREADS, .readers = 1},
     [LANE_DEPLOY] = {.threads = DEPLOY_THREADS, .readers = 1},
     [LANE_PERIODIC] = {.threads = 1, .readers = 1},
+    [LANE_WAIT] = {.threads = 1},
+    [LANE_BASE] = {.jobs_name = "bases of replicas",
+                   .threads = 1,
+                   .threads_share = 1,
+                   .jobs = 16,
+                   .jobs_share = 16,
+                   .readers = 1,
+                   .background = true},
     [LANE_PARSE] = {.jobs_name = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
 };
 
@@ -286,8 +296,10 @@ static tb_code open_parts(server *s, tb_error *err)
     if (!o->usage) lanes[LANE_REMOTE] = (lane_options){0};
     if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
     if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
-    if (!o->n_tasks) lanes[LANE_PERIODIC] = (lane_options){0};
+    if (!s->replicated) lanes[LANE_WAIT] = lanes[LANE_BASE] = (lane_options){0};
+    if (!o->n_tasks && !s->copy) lanes[LANE_PERIODIC] = (lane_options){0};
     s->pool = job_pool_new(lanes);
+    if (s->pool && s->replicated && !replicas_start(s)) return tb_no_memory(err);
     s->cache = cache_new(o->cache_bytes);
     s->keys = published_new(drop_table);
     s->token = published_new(drop_token_key);
@@ -391,6 +403,7 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
     note_links(s, tb_store_links(store));
+    if (s->waiting) waiting_commit(s->waiting);
     (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
@@ -561,6 +574,8 @@ bool server_stop(server *s)
         job_pool_halt(s->pool, lane);
     for (job_lane lane = 0; lane <= LANE_REMOTE; lane++)
         job_pool_join(s->pool, lane);
+    job_pool_join(s->pool, LANE_WAIT);
+    if (s->waiting) waiting_end(s->waiting);
     if (!wait_for_clients(s)) return false;
     front_stop(s->front);
     job_pool_halt(s->pool, LANE_PARSE);
@@ -612,6 +627,7 @@ void server_free(server *s)
         drop_worker(&s->remote_workers[i]);
     job_pool_free(s->pool); /* closes the readers of the remote workers, too */
     front_free(s->front, drop_request);
+    replicas_free(s);
     cache_free(s->cache);
     published_free(s->keys);
     published_free(s->token);

@@ -11,14 +11,17 @@
 #define TOLLBOOK_SERVER_HTTP_SERVER_H
 
 #include "http/accesslog.h"
+#include "http/bases.h"
 #include "http/cache.h"
 #include "http/copy.h"
 #include "http/cors.h"
 #include "http/figures.h"
+#include "http/followers.h"
 #include "http/jobs/deployments.h"
 #include "http/jobs/outbox_sender.h"
 #include "http/jobs/periodic.h"
 #include "http/jobs/pool.h"
+#include "http/jobs/waiting.h"
 #include "http/keys.h"
 #include "http/published.h"
 #include "http/limit.h"
@@ -67,6 +70,9 @@ typedef struct server_options {
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
     copy_options copy;            /* of a standby or a read replica */
+    bool replicas;                /* switches replication on */
+    int64_t keep_us, keep_bytes;  /* of pieces */
+    int64_t (*clock)(void);       /* for the moments of pieces, in microseconds since 1970 */
     periodic_task tasks[PERIODIC_TASKS_MAX];
     size_t n_tasks;
     outbox_work outbox;           /* how messages are sent; all NULL: none are sent */
@@ -118,7 +124,7 @@ typedef struct server {
     limit *failure_limit; /* of the server's own failures in its log, by code */
     front *front;
     writer *writer;
-    copy *copy;             /* NULL: this server is no copy */
+    copy_server *copy;             /* NULL: this server is no copy */
     compactor compactor;    /* of usage on servers */
     struct {
         bool checked;     /* all were checked */
@@ -142,6 +148,10 @@ typedef struct server {
     _Atomic uint64_t version;     /* the store's, as of the last commit */
     _Atomic int64_t committed_us; /* when it grew, monotonic; INT64_MIN: not since the start */
     _Atomic size_t bodies;        /* bytes of bodies held */
+    bool replicated;                          /* the file is; the three are NULL where it is not */
+    waiting *waiting;
+    followers *followers;
+    bases *bases;
     stream_slots *stream_slots;               /* for streamed answers */
     window *log_window;           /* requests for logs, by pull zone */
     window *sign_ins;             /* failed ones, by address */

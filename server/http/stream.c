@@ -127,12 +127,12 @@ tb_code stream_response(request *r, bool zipped, struct MHD_Response **ret_respo
     }
     *s = (stream){.source = source, .r = r};
     r->stream = s;
-    tb_buf_init(&s->plain, STREAM_BUF_MAX, NULL);
+    tb_buf_init(&s->plain, source.most ? source.most : STREAM_BUF_MAX, NULL);
     tb_buf_init(&s->zipped, STREAM_BUF_MAX, NULL);
     s->piece = zipped ? &s->zipped : &s->plain;
     struct MHD_Response *m = NULL;
     tb_code code = zipped && !(s->gz = gzip_new()) ? tb_no_memory(err) : stream_fill(s, err);
-    if (!code) m = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
+    if (!code) m = MHD_create_response_from_callback(source.len && !zipped ? source.len : MHD_SIZE_UNKNOWN, BLOCK, on_read, s, on_end);
     if (!code && !m) code = tb_no_memory(err);
     if (code) {
         on_end(s);

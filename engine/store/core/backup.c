@@ -91,10 +91,16 @@ static const char *vfs_of(sqlite3 *db)
     return vfs ? vfs->zName : NULL;
 }
 
-static int copy_pages(sqlite3_backup *backup, tb_progress progress, void *ctx)
+void tb_store_stop_backup(tb_store *store)
+{
+    atomic_store(&store->stop_copy, true);
+}
+
+static int copy_pages(tb_store *store, sqlite3_backup *backup, tb_progress progress, void *ctx)
 {
     int rc;
     do {
+        if (atomic_load(&store->stop_copy)) return SQLITE_INTERRUPT;
         rc = sqlite3_backup_step(backup, PAGES_PER_STEP);
         uint64_t total = (uint64_t)sqlite3_backup_pagecount(backup);
         if (progress && (rc == SQLITE_OK || rc == SQLITE_DONE))
@@ -115,7 +121,7 @@ static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, 
     if (rc == SQLITE_OK && !(backup = sqlite3_backup_init(db, "main", store->db, "main")))
         rc = sqlite3_extended_errcode(db);
     if (backup) {
-        rc = copy_pages(backup, progress, ctx);
+        rc = copy_pages(store, backup, progress, ctx);
         int end = sqlite3_backup_finish(backup);
         if (rc == SQLITE_OK) rc = end;
     }
@@ -136,7 +142,7 @@ static void remove_beside(const char *partial)
 }
 
 typedef struct copy_check {
-    const tb_store *copy;
+    const tb_store *of, *copy;
     tb_progress progress;
     void *ctx;
     char first[240]; /* the first difference, cut to an error message's room */
@@ -153,7 +159,7 @@ static int show_pages_read(void *ctx)
 {
     copy_check *check = ctx;
     check->progress(check->ctx, tb_store_pages_read(check->copy), 0);
-    return 0;
+    return atomic_load(&check->of->stop_copy);
 }
 
 static tb_code check_copy(const char *path, const tb_usage_client *usage, tb_check check, copy_check *c,
@@ -254,11 +260,12 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
                         void *ctx, tb_error *err)
 {
     char partial[PATH_TEXT_MAX - 8]; /* room for "-wal" */
-    copy_check checking = {.progress = progress, .ctx = ctx};
+    copy_check checking = {.of = store, .progress = progress, .ctx = ctx};
     struct stat st;
     int fd = -1;
     tb_code code = tb__check_name(to, err);
     if (code) return code;
+    atomic_store(&store->stop_copy, false);
     if ((size_t)snprintf(partial, sizeof partial, "%s" PARTIAL, to) >= sizeof partial)
         return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", to);
     if (lstat(to, &st) == 0)
@@ -280,5 +287,6 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     if (!code) code = give_name(partial, to, err);
     if (code) unlink(partial);
     close(fd);
+    if (code && atomic_load(&store->stop_copy)) return tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
     return code;
 }

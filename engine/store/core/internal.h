@@ -9,6 +9,7 @@
 #include "tollbook/rollup.h"
 #include "tollbook/store.h"
 
+#include <stdatomic.h>
 #include <sqlite3.h>
 
 #define TB__SCOPE_ZONE 1
@@ -58,6 +59,7 @@ struct tb_store {
     int wal_pages;          /* pages in the WAL after the last commit */
     uint64_t read_version;  /* of a reader: the data version of the snapshot, */
     bool read_version_known; /* if it was read in it */
+    atomic_bool stop_copy;  /* the running backup is to end */
     bool scrub;             /* the WAL may hold erased data: it is to be emptied */
     bool rows_buffered;     /* rows of base are in the write buffer: usage/write_buffer.h */
     bool series_come;       /* new series are not written yet: usage/owners.h */

@@ -14,35 +14,41 @@ typedef struct piece_row {
     int64_t total;
 } piece_row;
 
+/* Column 6 is the data, or its length alone. */
 static tb_code read_row(sqlite3_stmt *s, piece_row *ret, tb_error *err)
 {
     const void *chain = sqlite3_column_blob(s, 5);
+    const bool whole = sqlite3_column_type(s, 6) == SQLITE_BLOB;
     *ret = (piece_row){.piece = {.number = sqlite3_column_int64(s, 0),
                                  .epoch = sqlite3_column_int64(s, 1),
                                  .at_us = sqlite3_column_int64(s, 2),
                                  .version = sqlite3_column_int64(s, 3),
-                                 .data = sqlite3_column_blob(s, 6),
-                                 .len = (size_t)sqlite3_column_bytes(s, 6)},
+                                 .data = whole ? sqlite3_column_blob(s, 6) : NULL,
+                                 .len = whole ? (size_t)sqlite3_column_bytes(s, 6) : (size_t)sqlite3_column_int64(s, 6)},
                        .total = sqlite3_column_int64(s, 4)};
-    if (!chain || sqlite3_column_bytes(s, 5) != TB_PIECE_CHAIN || (ret->piece.len && !ret->piece.data))
+    if (!chain || sqlite3_column_bytes(s, 5) != TB_PIECE_CHAIN || (whole && ret->piece.len && !ret->piece.data))
         return tb_no_memory(err);
     memcpy(ret->piece.chain, chain, TB_PIECE_CHAIN);
     return TB_OK;
 }
 
-/* number 0: there is none. The row is without its data. */
-static tb_code read_end(tb_store *store, tb__statement which, piece_row *ret, tb_error *err)
+/* One row without its data. number 0: there is none. */
+static tb_code read_head(tb_store *store, tb__statement which, int64_t number, piece_row *ret, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row;
     *ret = (piece_row){.total = 0};
-    tb_code code = tb__sql(store, which, &s, err);
+    tb_code code = tb__sql_ints(store, which, &number, which == TB__SQL_PIECE_HEAD, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code || !row) return code;
     code = read_row(s, ret, err);
-    ret->piece.data = NULL;
     sqlite3_reset(s);
     return code;
+}
+
+static tb_code read_end(tb_store *store, tb__statement which, piece_row *ret, tb_error *err)
+{
+    return read_head(store, which, 0, ret, err);
 }
 
 static void add_number(crypto_hash_sha256_state *hash, int64_t number)
@@ -201,6 +207,18 @@ tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err
                             .bytes = last.total - first.total + (int64_t)first.piece.len};
     ret->last.len = 0;
     return TB_OK;
+}
+
+tb_code tb_store_replica_lag(tb_store *store, int64_t piece, int64_t now_us, int64_t *ret_us, tb_error *err)
+{
+    piece_row last, lacks;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    *ret_us = 0;
+    if (code || piece >= last.piece.number) return code;
+    code = read_head(store, TB__SQL_PIECE_HEAD, piece + 1, &lacks, err);
+    if (!code && !lacks.piece.number) code = read_end(store, TB__SQL_PIECE_FIRST, &lacks, err);
+    if (!code && now_us > lacks.piece.at_us) *ret_us = now_us - lacks.piece.at_us;
+    return code;
 }
 
 tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn each, void *ctx, tb_error *err)

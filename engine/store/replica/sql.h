@@ -3,10 +3,12 @@
 #define TOLLBOOK_STORE_REPLICA_SQL_H
 
 #define TB__PIECE_COLUMNS "id,epoch,at_us,version,total,chain,data"
+#define TB__PIECE_HEAD    "id,epoch,at_us,version,total,chain,length(data)" /* which reads no page of the data */
 
 #define TB__REPLICA_STATEMENTS(X)                                                                  \
-    X(PIECE_LAST, "SELECT " TB__PIECE_COLUMNS " FROM piece ORDER BY id DESC LIMIT 1")              \
-    X(PIECE_FIRST, "SELECT " TB__PIECE_COLUMNS " FROM piece ORDER BY id LIMIT 1")                  \
+    X(PIECE_LAST, "SELECT " TB__PIECE_HEAD " FROM piece ORDER BY id DESC LIMIT 1")                 \
+    X(PIECE_FIRST, "SELECT " TB__PIECE_HEAD " FROM piece ORDER BY id LIMIT 1")                     \
+    X(PIECE_HEAD, "SELECT " TB__PIECE_HEAD " FROM piece WHERE id=?1")                              \
     X(PIECE_AT, "SELECT at_us,total FROM piece WHERE id=?1")                                       \
     X(PIECES_AFTER, "SELECT " TB__PIECE_COLUMNS " FROM piece WHERE id>?1 ORDER BY id")             \
     X(PIECE_INSERT, "INSERT INTO piece(" TB__PIECE_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7)")       \

@@ -15,6 +15,8 @@
  *     outbox     the store           messages (jobs/outbox_sender.h)
  *     deploy     the store           deployments (jobs/deployments.h)
  *     periodic   a table of tasks    one step of a task (jobs/periodic.h)
+ *     wait       waiting requests    ends waits for the next commit (jobs/waiting.h)
+ *     base       its queue           a copy that a replica begins with (bases.h)
  *
  * Each lane has threads of its own: a registry that hangs delays other look-ups and no computation,
  * and a deployment may run for minutes.
@@ -55,6 +57,8 @@ typedef enum job_lane {
     LANE_OUTBOX,   /* messages: jobs/outbox_sender.h */
     LANE_DEPLOY,   /* deployments: jobs/deployments.h */
     LANE_PERIODIC, /* steps of the periodic tasks: jobs/periodic.h */
+    LANE_WAIT,     /* ends the waits for a commit: jobs/waiting.h */
+    LANE_BASE,     /* bases of replicas: bases.h */
     LANE_PARSE,    /* bodies of lines */
     LANES,
 } job_lane;

@@ -1,0 +1,217 @@
+/* The stream of pieces by which copies of the file follow, and how replication stands.
+ *
+ * GET /replica/pieces answers whole pieces. With nothing new the connection is suspended and the handler looks again after
+ * the next commit, until the time that the client waits is over. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/handlers.h"
+#include "http/clock.h"
+#include "http/query.h"
+#include "http/stream.h"
+#include "tollbook/operation.h"
+
+#define ANSWER_BYTES ((size_t)8 << 20) /* of several pieces; a single one may be larger */
+#define WAIT_MAX_S   60
+#define PIECES_TYPE  "application/octet-stream"
+
+/* What is asked for; in request.work. */
+typedef struct question {
+    int64_t after, wait_s;
+    int64_t until_us; /* monotonic */
+    /* For a header of the answer: the newest piece when it began. An answer that ends before it is not all. */
+    char newest[24];
+    const char *headers[3];
+} question;
+_Static_assert(sizeof(question) <= sizeof((request *)0)->work, "a question fits the request");
+
+static const query_spec specs[] = {
+    {"after", QUERY_INT, offsetof(question, after)},
+    {"wait", QUERY_INT, offsetof(question, wait_s)},
+};
+
+static question *question_of(request *r)
+{
+    return (question *)(void *)r->work;
+}
+
+static tb_code read_question(request *r, question *q, tb_error *err)
+{
+    const tb_text query = request_query(r);
+    *q = (question){.after = -1};
+    tb_code code = query_parse(query.data, query.len, specs, sizeof specs / sizeof *specs, q, r->scratch, err);
+    if (code) return code;
+    if (q->after < 0)
+        return tb_fail(err, TB_E_VALIDATION, "after", "after is the number of the newest piece that you have, 0 or more.");
+    if (q->wait_s < 0 || q->wait_s > WAIT_MAX_S)
+        return tb_fail(err, TB_E_VALIDATION, "wait", "wait is a number of seconds from 0 to %d.", WAIT_MAX_S);
+    q->until_us = r->start_us + q->wait_s * 1000000;
+    return TB_OK;
+}
+
+/* A follower says who it is, and by asking it says what it has. */
+static tb_code note_follower(request *r, const question *q, tb_error *err)
+{
+    tb_follower one;
+    const tb_text header = request_header(r, HEADER_REPLICA);
+    if (!header.len) return TB_OK;
+    if (!followers_read(header, &one))
+        return tb_fail(err, TB_E_VALIDATION, "Tollbook-Replica",
+                       "It is a name of at most %d letters, digits, dots, underscores and hyphens, or that and \"; promotable\".",
+                       TB_FOLLOWER_NAME);
+    one.piece = q->after;
+    followers_note(r->worker->server->followers, &one, clock_mono_us());
+    return TB_OK;
+}
+
+/* --- the answer --- */
+
+typedef struct pieces {
+    request *r;
+    int64_t after;
+    size_t sent, end; /* bytes before this piece of the answer; where it is long enough */
+    tb_buf *out;
+    bool more, failed;
+} pieces;
+
+/* The answer's piece ends with a whole piece of the stream: it is about STREAM_PIECE long, or as long as one of those. */
+static bool add_piece(void *ctx, const tb_piece *piece)
+{
+    pieces *p = ctx;
+    p->more = true;
+    const size_t bytes = p->sent + p->out->len, len = TB_PIECE_HEAD + piece->len;
+    if (p->out->len >= STREAM_PIECE || (bytes && bytes + len > ANSWER_BYTES)) return false;
+    tb_piece_put(piece, p->out);
+    p->after = piece->number;
+    p->more = false;
+    return !p->out->failed;
+}
+
+static tb_code read_pieces(void *ctx, tb_buf *out, bool *ret_done, tb_error *err)
+{
+    pieces *p = ctx;
+    tb_store *store = p->r->worker->store;
+    p->out = out;
+    p->more = false;
+    tb_code code = tb_store_read_begin(store, err);
+    if (!code) code = tb_store_pieces(store, p->after, add_piece, p, err);
+    tb_store_read_end(store);
+    if (code == TB_E_NOT_FOUND && p->sent) code = TB_OK; /* trimmed meanwhile: the next request hears of it */
+    p->sent += out->len;
+    *ret_done = !p->more || p->sent >= ANSWER_BYTES || !out->len;
+    return code;
+}
+
+static void answer_pieces(request *r, question *q, int64_t newest)
+{
+    pieces *p = calloc(1, sizeof *p);
+    if (!p) {
+        request_fail(r, TB_E_NOMEM, NULL, NULL);
+        return;
+    }
+    *p = (pieces){.r = r, .after = q->after};
+    request_answer_stream(r, (stream_source){.fill = read_pieces, .release = free, .ctx = p, .most = TB_PIECE_MAX + STREAM_PIECE},
+                          PIECES_TYPE);
+    snprintf(q->newest, sizeof q->newest, "%" PRId64, newest);
+    q->headers[0] = "Tollbook-Piece";
+    q->headers[1] = q->newest;
+    q->headers[2] = NULL;
+    r->reply.headers = q->headers;
+    r->reply.compressible = false;
+}
+
+static tb_code read_state(tb_store *store, tb_replication *ret, tb_error *err)
+{
+    tb_code code = tb_store_read_begin(store, err);
+    if (!code) code = tb_store_replication(store, ret, err);
+    tb_store_read_end(store);
+    return code;
+}
+
+static tb_code check_after(const question *q, const tb_replication *now, tb_error *err)
+{
+    if (!now->last.number) return tb_fail(err, TB_E_REPLICA_OFF, NULL, NULL);
+    if (q->after > now->last.number)
+        return tb_fail(err, TB_E_REPLICA_GONE, "after", "The newest piece here is %" PRId64 ": begin from a new base.",
+                       now->last.number);
+    if (q->after + 1 < now->first)
+        return tb_fail(err, TB_E_REPLICA_GONE, "after", "The oldest piece that is kept here is %" PRId64 ": begin from a new base.",
+                       now->first);
+    return TB_OK;
+}
+
+static void look(request *r)
+{
+    question *q = question_of(r);
+    server *s = r->worker->server;
+    const uint64_t turn = waiting_turn(s->waiting);
+    tb_replication now;
+    tb_error err;
+    tb_code code = read_state(r->worker->store, &now, &err);
+    if (!code) code = check_after(q, &now, &err);
+    const int64_t left_us = q->until_us - clock_mono_us();
+    if (code) {
+        request_fail_as(r, &err);
+    } else if (now.last.number > q->after) {
+        answer_pieces(r, q, now.last.number);
+    } else if (left_us <= 0 || r->method == HTTP_HEAD || atomic_load(&s->stopping)) {
+        request_text(r);
+        request_answer_text(r, 200, PIECES_TYPE);
+    } else {
+        request_wait(r, turn, left_us);
+    }
+}
+
+void api_replica_pieces(request *r)
+{
+    question *q = question_of(r);
+    tb_error err;
+    if (!r->worker->server->replicated) {
+        request_fail(r, TB_E_REPLICA_OFF, NULL, NULL);
+        return;
+    }
+    tb_code code = read_question(r, q, &err);
+    if (!code) code = note_follower(r, q, &err);
+    if (code) request_fail_as(r, &err);
+    else look(r);
+}
+
+void api_replica_pieces_done(request *r)
+{
+    look(r);
+}
+
+/* --- the state --- */
+
+tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
+{
+    const size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
+    return (tb_replica_server){.role = s->copy ? "standby" : "primary", .followers = list, .n_followers = n,
+                               .lag_us = s->copy ? copy_lag_us(s->copy) : 0};
+}
+
+/* The operation's answer, at once: a follower should not wait behind computations. */
+void api_replica_status(request *r)
+{
+    server *s = r->worker->server;
+    tb_follower list[FOLLOWERS_MAX];
+    const tb_replica_server known = api_replica_known(s, list);
+    tb_args args;
+    tb_reply made;
+    tb_error err;
+    tb_ops ops = {.store = r->worker->store, .now_us = request_now_us(r), .key = r->key, .roles = r->roles, .replica = &known};
+    tb_args_init(&args, tb_operation_find("replica status", strlen("replica status")));
+    tb_reply_init(&made);
+    tb_code code = tb_args_end(&args, false, &err);
+    if (!code) code = tb_operation_read(&ops, &args, &made, &err);
+    if (code) {
+        request_fail_as(r, &err);
+    } else {
+        tb_buf_add(request_text(r), made.json.data, made.json.len);
+        request_answer_text(r, 200, "application/json");
+    }
+    tb_reply_release(&made);
+    tb_args_release(&args);
+}

@@ -1,0 +1,61 @@
+#include "http/replicas.h"
+
+#include "http/clock.h"
+#include "http/process.h"
+
+#define TRIM_PIECES  500 /* deleted in one transaction */
+#define TRIM_WAIT_US INT64_C(60000000)
+
+static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
+{
+    const server *s = ctx;
+    return tb_store_replicate(store, clock_now_us(s->options.fixed_now_us), err);
+}
+
+tb_code replicas_open(server *s, tb_error *err)
+{
+    tb_replication now;
+    tb_code code = tb_store_replication(s->store, &now, err);
+    if (code) return code;
+    s->replicated = now.last.number > 0;
+    if (s->replicated || !s->options.replicas || s->options.copy.link.url) return TB_OK;
+    code = tb_store_write(s->store, switch_on, s, err);
+    if (code) return code;
+    s->replicated = true;
+    process_say("replication of %s is on: each commit makes a piece, also of commands and without --replicas, until "
+                "`replica off`.", s->options.db);
+    return TB_OK;
+}
+
+/* One step deletes a few pieces, so that no client waits for more. */
+static tb_code trim(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more, tb_error *err)
+{
+    const server *s = ctx;
+    (void)again;
+    bases_age(s->bases);
+    return tb_store_trim_pieces(store, now_us - s->options.keep_us, s->options.keep_bytes, TRIM_PIECES, ret_more, err);
+}
+
+static int64_t trim_wait_us(void *ctx, int64_t now_us)
+{
+    (void)ctx, (void)now_us;
+    return TRIM_WAIT_US;
+}
+
+bool replicas_start(server *s)
+{
+    server_options *o = &s->options;
+    s->waiting = waiting_new(s->pool);
+    s->followers = followers_new();
+    s->bases = bases_new(o->db);
+    if (!o->idle || s->copy)
+        o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s};
+    return s->waiting && s->followers && s->bases;
+}
+
+void replicas_free(server *s)
+{
+    waiting_free(s->waiting);
+    followers_free(s->followers);
+    bases_free(s->bases);
+}
