@@ -388,6 +388,7 @@ void api_metrics(request *r)
     put_marks(r, out);
     put_usage(s, out);
     put_compaction(s, out);
+    api_replica_metrics(r, out);
     put_server(s, out);
     put_process(s, out);
     request_answer_text(r, 200, "text/plain; version=0.0.4; charset=utf-8");

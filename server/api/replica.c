@@ -215,3 +215,43 @@ void api_replica_status(request *r)
     tb_reply_release(&made);
     tb_args_release(&args);
 }
+
+/* --- metrics --- */
+
+static void put_lags(request *r, const tb_replica_server *known, tb_buf *out)
+{
+    tb_buf_str(out, "# HELP tollbook_replica_follower_lag_seconds How long a follower has lacked the next piece.\n"
+                    "# TYPE tollbook_replica_follower_lag_seconds gauge\n");
+    for (size_t i = 0; i < known->n_followers; i++) {
+        const tb_follower *one = &known->followers[i];
+        int64_t lag_us;
+        if (tb_store_replica_lag(r->worker->store, one->piece, request_now_us(r), &lag_us, NULL)) continue;
+        tb_buf_fmt(out, "tollbook_replica_follower_lag_seconds{name=\"%s\"} %" PRId64 ".%03" PRId64 "\n", one->name, lag_us / 1000000,
+                   lag_us / 1000 % 1000);
+    }
+}
+
+/* Where the file is replicated. */
+void api_replica_metrics(request *r, tb_buf *out)
+{
+    server *s = r->worker->server;
+    tb_follower list[FOLLOWERS_MAX];
+    tb_replication now;
+    tb_error err;
+    if (!s->replicated || read_state(r->worker->store, &now, &err) || !now.last.number) return;
+    const tb_replica_server known = api_replica_known(s, list);
+    const struct {
+        const char *name, *help;
+        int64_t value;
+    } rows[] = {
+        {"tollbook_replica_piece", "Number of the newest piece for copies.", now.last.number},
+        {"tollbook_replica_epoch", "A promotion raises it.", now.last.epoch},
+        {"tollbook_replica_bytes_kept", "Bytes of the pieces that are kept.", now.bytes},
+        {"tollbook_replica_followers", "Copies that asked for pieces within the last hour.", (int64_t)known.n_followers},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        metrics_sample(out, rows[i].name, "gauge", rows[i].help, (uint64_t)rows[i].value);
+    tb_buf_fmt(out, "# HELP tollbook_replica_role 1 for the role that this server has.\n# TYPE tollbook_replica_role gauge\n"
+                    "tollbook_replica_role{role=\"%s\"} 1\n", known.role);
+    put_lags(r, &known, out);
+}

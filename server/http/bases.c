@@ -53,7 +53,7 @@ void bases_drop(bases *b, base *one)
 }
 
 /* Makes another one, or none, the kept one. */
-static void keep(bases *b, base *one)
+static void replace_kept(bases *b, base *one)
 {
     pthread_mutex_lock(&b->lock);
     base *before = b->kept;
@@ -69,7 +69,7 @@ static bool has_tag(const base *one, const tb_text *tag)
 }
 
 /* tag NULL: any. */
-static base *take(bases *b, const tb_text *tag)
+static base *find_kept(bases *b, const tb_text *tag)
 {
     pthread_mutex_lock(&b->lock);
     base *one = b->kept && has_tag(b->kept, tag) ? b->kept : NULL;
@@ -80,7 +80,7 @@ static base *take(bases *b, const tb_text *tag)
 
 base *bases_take(bases *b, tb_text tag)
 {
-    return take(b, &tag);
+    return find_kept(b, &tag);
 }
 
 void bases_age(bases *b)
@@ -89,7 +89,7 @@ void bases_age(bases *b)
     const base *one = b->kept;
     const bool over = one && one->users == 0 && clock_mono_us() - one->used_us > BASE_KEPT_US;
     pthread_mutex_unlock(&b->lock);
-    if (over) keep(b, NULL);
+    if (over) replace_kept(b, NULL);
 }
 
 /* --- making one --- */
@@ -149,7 +149,7 @@ static bool is_current(const base *one, tb_store *store)
 tb_code bases_make(bases *b, tb_store *store, bool (*stop)(void *ctx), void *ctx, base **ret_base, tb_error *err)
 {
     stopping s = {.store = store, .stop = stop, .ctx = ctx};
-    base *one = take(b, NULL);
+    base *one = find_kept(b, NULL);
     if (one && is_current(one, store)) {
         *ret_base = one;
         return TB_OK;
@@ -164,7 +164,7 @@ tb_code bases_make(bases *b, tb_store *store, bool (*stop)(void *ctx), void *ctx
         return code;
     }
     one->made_us = one->used_us = clock_mono_us();
-    keep(b, one);
+    replace_kept(b, one);
     *ret_base = one;
     return TB_OK;
 }

@@ -61,7 +61,7 @@ static void forget(followers *f, int64_t now_us)
         if (now_us - f->list[i].asked_us > FOLLOWERS_FORGET_US) remove_at(f, i);
 }
 
-static void make_room(followers *f)
+static void drop_oldest(followers *f)
 {
     size_t oldest = 0;
     for (size_t i = 1; i < f->n; i++)
@@ -76,7 +76,7 @@ void followers_note(followers *f, const tb_follower *one, int64_t now_us)
     while (at < f->n && strcmp(f->list[at].is.name, one->name) != 0)
         at++;
     if (at < f->n) remove_at(f, at);
-    make_room(f);
+    drop_oldest(f);
     for (at = f->n; at > 0 && strcmp(f->list[at - 1].is.name, one->name) > 0; at--)
         f->list[at] = f->list[at - 1];
     f->list[at] = (known_follower){*one, now_us};

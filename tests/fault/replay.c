@@ -1,7 +1,8 @@
 /* Replication without a server: switches it on for a file, or brings a copy up to date with the file that it was made of.
  *
  *     replay on FILE
- *     replay follow COPY FILE */
+ *     replay follow COPY FILE
+ *     replay apply COPY PIECES     a file of pieces as bytes */
 #include "tollbook/replica.h"
 
 #include <stdio.h>
@@ -52,6 +53,23 @@ static void follow(const char *copy, const char *file)
     tb_store_close(to);
 }
 
+static void apply_bytes(const char *copy, const char *path)
+{
+    static char bytes[16 << 20];
+    FILE *file = fopen(path, "rb");
+    const size_t len = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    tb_store *to = open_store(copy, true);
+    tb_error err = {0};
+    if (file) fclose(file);
+    for (size_t at = 0, n; at < len; at += n) {
+        tb_piece piece;
+        check(tb_piece_read(bytes + at, len - at, &piece, &n, &err), &err);
+        if (n == 0) exit(1);
+        apply(to, &piece);
+    }
+    tb_store_close(to);
+}
+
 int main(int argc, char **argv)
 {
     tb_error err = {0};
@@ -61,6 +79,8 @@ int main(int argc, char **argv)
         tb_store_close(store);
     } else if (argc == 4 && strcmp(argv[1], "follow") == 0) {
         follow(argv[2], argv[3]);
+    } else if (argc == 4 && strcmp(argv[1], "apply") == 0) {
+        apply_bytes(argv[2], argv[3]);
     } else {
         return 2;
     }

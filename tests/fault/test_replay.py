@@ -1,14 +1,13 @@
 """Replication, by its pieces alone: files with something in every table are made by commits that a copy of the empty file
 then applies. All tables of the copy are the same, and it verifies."""
-import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import rich
-from faults import BUILD, TOLLBOOK, require, run
+from faults import BUILD, require, run
+from tables import content
 
 REPLAY = BUILD / "tests" / "fault" / "replay"
 
@@ -27,15 +26,6 @@ class Replicated(rich.Maker):
         replay("on", self.db)
         self.copy = folder / f"copy-{name}"
         self.tool("backup", "--to", self.copy)
-
-
-def content(path):
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as db:
-        names = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type='table' AND sql NOT LIKE 'CREATE VIRTUAL%'"
-                                              " AND name NOT LIKE 'sqlite_%' ORDER BY name")]
-        tables = {name: sorted(db.execute(f"SELECT * FROM {name}"), key=repr) for name in names}
-    db.close()
-    return tables
 
 
 def main():

@@ -15,7 +15,7 @@ def routes():
 
 
 # Roles that read every account: only account 0 has them.
-OPERATORS = ("Operator", "Finance", "Support")
+OPERATORS = ("Operator", "Finance", "Support", "Replica")
 ROUTES = [row for row in routes() if row[2] not in ("none", "any")]
 # The console's rows, of which some want a header of their own: test_console.py.
 OPEN = [target for _, target, access, _ in routes()
@@ -28,14 +28,15 @@ PULL_ZONE = ("optimizer/statistics", "originshield/queuestatistics", "safehop/st
 def roles():
     """The columns of the table in key.h: name -> what it opens."""
     text = (SOURCE / "include/tollbook/key.h").read_text()
-    rows = re.findall(r'X\(\w+, "(\w+)"' + ", ([01])" * 9 + r"\)", text)
-    names = ("statistics", "zones", "billing", "ingest", "operator", "keys", "read", "money", "admin")
+    rows = re.findall(r'X\(\w+, "(\w+)"' + ", ([01])" * 10 + r"\)", text)
+    names = ("statistics", "zones", "billing", "ingest", "operator", "keys", "read", "money", "admin", "stream")
     opens = {row[0]: {n for n, bit in zip(names, row[1:]) if bit == "1"} for row in rows}
     # What-if and insights have no column of their own: billing's and statistics' roles ask about their account,
     # those that read all accounts about all.
     return {role: found | ({"billing"} if found & {"billing", "read"} else set())
             | ({"insights"} if found & {"statistics", "read"} else set())
             | ({"admin_read"} if found & {"admin", "read"} else set())
+            | ({"replica"} if found & {"stream", "read"} else set())
             for role, found in opens.items()}
 
 
@@ -67,7 +68,7 @@ class Auth(Case):
     # holds: auth.access-key, auth.balancer, auth.containers
     def test_every_route_and_role(self):
         table = roles()
-        self.assertEqual(len(table), 15)
+        self.assertEqual(len(table), 16)
         self.assertGreater(len(ROUTES), 24)
         self.assertLessEqual({access for _, _, access, _ in ROUTES}, set.union(*table.values()))
         with self.server.wire() as wire:

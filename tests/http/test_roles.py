@@ -17,7 +17,7 @@ PAGE = SOURCE / "docs/roles.md"
 # The roles with a column of their own, and those that have the same rights.
 ALIKE = {"Operator": (), "Finance": (), "Support": (), "CustomerAdmin": (), "User": ("UserApi",),
          "SubuserManage": ("SubuserAPIManage",), "SubuserStatistics": ("SubuserAPIStatistics",),
-         "SubuserPullZones": ("SubuserAPIPullZones",), "SubuserBilling": ("SubuserAPIBilling",), "Ingest": ()}
+         "SubuserPullZones": ("SubuserAPIPullZones",), "SubuserBilling": ("SubuserAPIBilling",), "Ingest": (), "Replica": ()}
 RUNNING = ("Operator", "Finance", "Support", "CustomerAdmin")  # all others run no operation
 # What makes an operation write that otherwise only reads: a query and a body. Only refusals are looked at.
 SCENARIO = {"from": "2026-10", "to": "2026-10", "scenarios": [{"scenario": "s", "patch": {"minimum_monthly": "5"}}]}
@@ -171,7 +171,7 @@ class CustomerAdmin(Keyed):
             self.refused(self.make("User", Name=name), 400, "validation_error", "Name")
 
     def test_every_role_up_to_its_own_and_none_above(self):
-        above = {"Ingest", "Operator", "Finance", "Support"}
+        above = {"Ingest", *OPERATORS}
         for role in roles():
             answer = self.make(role)
             self.assertEqual(answer.status, 201 if role not in above else 400 if role in OPERATORS else 403, role)

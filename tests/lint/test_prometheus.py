@@ -30,6 +30,7 @@ BUILT = {**ONE, "version": "1"}
 SHARD = {"host": "b:8123", "instance": "a", "shard": "1"}
 UP, STATEMENTS, FAILURES = (f'tollbook_usage_{what}{{host="b:8123", instance="a", shard="1"}}'
                             for what in ("up", "statements_total", "failures_total"))
+COPY = '{instance="a", name="b"}'
 FULL = {**ONE, "reason": "full"}
 
 
@@ -104,6 +105,10 @@ CASES = [
     ("TollbookUsageServerAway", 10, {UP: "1x4 0x20"}, SHARD, "the usage server b:8123 of a is away", {UP: "1x9 0x20"}),
     ("TollbookUsageServerFails", 40, {STATEMENTS: "0+100x60", FAILURES: "0+2x60"}, SHARD,
      "2% of the statements to b:8123 of a fail", {STATEMENTS: "0+1000x60", FAILURES: "0+9x60"}),
+    ("TollbookReplicaBehind", 10, of("tollbook_replica_follower_lag_seconds", "90x20", COPY), {**HERE, "name": "b"},
+     "the copy b of a is 1m 30s behind", of("tollbook_replica_follower_lag_seconds", "0x7 90x9", COPY)),
+    ("TollbookReplicaGone", 40, of("tollbook_replica_followers", "2x20 1x40"), ONE,
+     "1 copies follow a, fewer than within the last day", of("tollbook_replica_followers", "1x35 2x30")),
     ("TollbookFollowDown", 10, of("tollbook_follow_written_seconds", "0x20", '{instance="e"}'), {"instance": "e"},
      "the follower at e has written no figures for 10m 0s",
      of("tollbook_follow_written_seconds", "0+60x20", '{instance="e"}')),
@@ -170,13 +175,19 @@ class Rules(unittest.TestCase):
         subprocess.run([TOLLBOOK, "follow", "--once", "--server", server.url, "--key-file", key,
                         "--metrics", figures, log], env=ENVIRONMENT, check=True, timeout=60, capture_output=True)
         written += figures.read_text()
-        written += self.usage_metrics()
+        written += self.usage_metrics() + self.replica_metrics()
         names = set(re.findall(r"^(\w+)[ {]", written, re.M)) | {"up"}
         for rule in rules().values():
             if not PROGRAM and "tollbook_usage_" in rule["expr"]:
                 continue
             for name in re.findall(r"\b(?:tollbook|process)_\w+|\bup\b", rule["expr"]):
                 self.assertIn(name, names, rule["alert"])
+
+    def replica_metrics(self):
+        server = Server("--replicas")
+        self.addCleanup(server.close)
+        server.get("/replica/pieces?after=1", "operator", Tollbook_Replica="b")
+        return server.ask("GET", "/metrics").body.decode()
 
     def usage_metrics(self):
         if not PROGRAM:

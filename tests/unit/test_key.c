@@ -17,6 +17,8 @@ START_TEST(operator_keys_belong_to_account_0_alone)
                    support = 1u << TB_ROLE_SUPPORT, admin = 1u << TB_ROLE_CUSTOMER_ADMIN;
     ck_assert_ptr_null(tb_roles_refusal(0, ingest | operators));
     ck_assert_ptr_null(tb_roles_refusal(0, finance | support));
+    ck_assert_ptr_null(tb_roles_refusal(0, 1u << TB_ROLE_REPLICA));
+    ck_assert_ptr_nonnull(tb_roles_refusal(1, 1u << TB_ROLE_REPLICA));
     ck_assert_ptr_null(tb_roles_refusal(1, user | ingest));
     ck_assert_ptr_null(tb_roles_refusal(1, admin));
     ck_assert_ptr_nonnull(tb_roles_refusal(0, admin));
@@ -93,7 +95,7 @@ START_TEST(a_customers_admin_is_above_its_accounts_roles_and_no_others)
     const uint32_t admin = bit(TB_ROLE_CUSTOMER_ADMIN), user = bit(TB_ROLE_USER);
     for (int r = 0; r < TB_ROLE_COUNT; r++) {
         const bool foreign = r == TB_ROLE_INGEST || r == TB_ROLE_OPERATOR || r == TB_ROLE_FINANCE ||
-                             r == TB_ROLE_SUPPORT;
+                             r == TB_ROLE_SUPPORT || r == TB_ROLE_REPLICA;
         ck_assert_int_eq(tb_roles_within(bit((tb_role)r), admin), !foreign);
         ck_assert_int_eq(tb_roles_within(bit((tb_role)r) | admin, user), 0);
     }
@@ -107,23 +109,24 @@ START_TEST(roles_open_what_the_contract_says)
 {
     static const struct {
         const char *name;
-        bool statistics, zones, billing, ingest, operator_, keys, reads, money, admin;
+        bool statistics, zones, billing, ingest, operator_, keys, reads, money, admin, stream;
     } rows[] = {
-        {"User", 1, 1, 1, 0, 0, 1, 0, 0, 0},
-        {"UserApi", 1, 1, 1, 0, 0, 1, 0, 0, 0},
-        {"SubuserAPIStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0},
-        {"SubuserStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0},
-        {"SubuserManage", 1, 1, 0, 0, 0, 0, 0, 0, 0},
-        {"SubuserAPIManage", 1, 1, 0, 0, 0, 0, 0, 0, 0},
-        {"SubuserAPIPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0},
-        {"SubuserPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0},
-        {"SubuserAPIBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0},
-        {"SubuserBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0},
-        {"Ingest", 0, 0, 0, 1, 0, 0, 0, 0, 0},
-        {"Operator", 0, 0, 0, 1, 1, 0, 1, 1, 1},
-        {"Finance", 0, 0, 0, 0, 0, 0, 1, 1, 0},
-        {"Support", 0, 0, 0, 0, 0, 0, 1, 0, 0},
-        {"CustomerAdmin", 1, 1, 1, 0, 0, 1, 0, 0, 1},
+        {"User", 1, 1, 1, 0, 0, 1, 0, 0, 0, 0},
+        {"UserApi", 1, 1, 1, 0, 0, 1, 0, 0, 0, 0},
+        {"SubuserAPIStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserStatistics", 1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserManage", 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserAPIManage", 1, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserAPIPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserPullZones", 0, 1, 0, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserAPIBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"SubuserBilling", 0, 0, 1, 0, 0, 0, 0, 0, 0, 0},
+        {"Ingest", 0, 0, 0, 1, 0, 0, 0, 0, 0, 0},
+        {"Operator", 0, 0, 0, 1, 1, 0, 1, 1, 1, 1},
+        {"Finance", 0, 0, 0, 0, 0, 0, 1, 1, 0, 0},
+        {"Support", 0, 0, 0, 0, 0, 0, 1, 0, 0, 0},
+        {"CustomerAdmin", 1, 1, 1, 0, 0, 1, 0, 0, 1, 0},
+        {"Replica", 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
     };
     ck_assert_uint_eq(sizeof rows / sizeof *rows, TB_ROLE_COUNT);
     for (size_t i = 0; i < TB_ROLE_COUNT; i++) {
@@ -140,6 +143,8 @@ START_TEST(roles_open_what_the_contract_says)
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_ADMIN), rows[i].admin);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_ADMIN_READ), rows[i].admin || rows[i].reads);
         ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_INSIGHTS), rows[i].statistics || rows[i].reads);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_STREAM), rows[i].stream);
+        ck_assert_int_eq(tb_roles_open(bit(role), TB_ACCESS_REPLICA), rows[i].stream || rows[i].reads);
     }
 }
 END_TEST

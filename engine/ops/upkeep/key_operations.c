@@ -241,9 +241,9 @@ static const tb_operation rows[] = {
                 "--secret-file, if given. Roles: User, UserApi, SubuserAPIStatistics,\n"
                 "SubuserStatistics, SubuserManage, SubuserAPIManage, SubuserAPIPullZones,\n"
                 "SubuserPullZones, SubuserAPIBilling, SubuserBilling, CustomerAdmin, Ingest,\n"
-                "Operator, Finance, Support. What each may do: docs/roles.md. Account 0 is the\n"
-                "operator itself: its keys have the roles Ingest, Operator, Finance and Support\n"
-                "only, and no others have the last three.",
+                "Operator, Finance, Support, Replica. What each may do: docs/roles.md. Account 0 is\n"
+                "the operator itself: its keys have the roles Ingest, Operator, Finance, Support and\n"
+                "Replica only, and no others have the last four.",
      .access = TB_ACCESS_ADMIN,
      TB__PARAMS(create_params),
      .write = create,

@@ -6,7 +6,7 @@
 #include "tollbook/json.h"
 #include "tollbook/replica.h"
 
-static void put_hex(tb_buf *out, const uint8_t chain[TB_PIECE_CHAIN])
+static void put_digest(tb_buf *out, const uint8_t chain[TB_PIECE_CHAIN])
 {
     for (int i = 0; i < TB_PIECE_CHAIN; i++)
         tb_buf_fmt(out, "%02x", chain[i]);
@@ -31,7 +31,7 @@ static void put_file(const tb_replication *now, const tb_replica_server *server,
     tb_buf_fmt(out, "what\tvalue\nrole\t%s\nepoch\t%" PRId64 "\npiece\t%" PRId64 "\nversion\t%" PRId64 "\nkept\t", server->role,
                now->last.epoch, now->last.number, now->last.version);
     tb_buf_fmt(out, "pieces %" PRId64 " to %" PRId64 ", %" PRId64 " bytes\ndigest\t", now->first, now->last.number, now->bytes);
-    put_hex(out, now->last.chain);
+    put_digest(out, now->last.chain);
     tb_buf_str(out, "\n");
 }
 
@@ -50,7 +50,7 @@ static tb_code show_status(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     for (size_t i = 0; !code && i < server->n_followers; i++)
         code = put_follower(ops, &server->followers[i], i == 0, reply, err);
     tb_buf_fmt(&reply->json, "],\"lag_ms\":%" PRId64 ",\"digest\":\"", server->lag_us / 1000);
-    put_hex(&reply->json, now.last.chain);
+    put_digest(&reply->json, now.last.chain);
     tb_buf_str(&reply->json, "\"}");
     tb__print_answer(args, reply);
     return code;

@@ -46,7 +46,7 @@ static void put_byte(tb_buf *out, int byte)
     tb_buf_add(out, &c, 1);
 }
 
-static void put_word(tb_buf *out, uint64_t word)
+static void put_eight(tb_buf *out, uint64_t word)
 {
     char bytes[8];
     for (int i = 0; i < 8; i++)
@@ -67,12 +67,12 @@ static void put_value(tb_buf *out, sqlite3_value *value)
     const int type = sqlite3_value_type(value);
     put_byte(out, type);
     if (type == SQLITE_INTEGER) {
-        put_word(out, (uint64_t)sqlite3_value_int64(value));
+        put_eight(out, (uint64_t)sqlite3_value_int64(value));
     } else if (type == SQLITE_FLOAT) {
         const double number = sqlite3_value_double(value);
         uint64_t word;
         memcpy(&word, &number, sizeof word);
-        put_word(out, word);
+        put_eight(out, word);
     } else if (type != SQLITE_NULL) {
         const void *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
         const int len = sqlite3_value_bytes(value);

@@ -3,7 +3,9 @@
 #include "tollbook/replica.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 _Static_assert(TB_PIECE_CHAIN == crypto_hash_sha256_BYTES, "a chain is a SHA-256");
 
@@ -246,7 +248,7 @@ tb_code tb_store_pieces(tb_store *store, int64_t after, tb_piece_fn each, void *
 
 static const char magic[8] = "tbpiece1";
 
-static void put_number(tb_buf *out, uint64_t number)
+static void put_eight(tb_buf *out, uint64_t number)
 {
     char bytes[8];
     for (int i = 0; i < 8; i++)
@@ -265,11 +267,11 @@ static int64_t get_number(const uint8_t *bytes)
 void tb_piece_put(const tb_piece *piece, tb_buf *out)
 {
     tb_buf_add(out, magic, sizeof magic);
-    put_number(out, (uint64_t)piece->number);
-    put_number(out, (uint64_t)piece->epoch);
-    put_number(out, (uint64_t)piece->at_us);
-    put_number(out, (uint64_t)piece->version);
-    put_number(out, piece->len);
+    put_eight(out, (uint64_t)piece->number);
+    put_eight(out, (uint64_t)piece->epoch);
+    put_eight(out, (uint64_t)piece->at_us);
+    put_eight(out, (uint64_t)piece->version);
+    put_eight(out, piece->len);
     tb_buf_add(out, piece->chain, TB_PIECE_CHAIN);
     tb_buf_add(out, piece->data, piece->len);
 }
@@ -297,6 +299,13 @@ tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t
 
 /* --- copies --- */
 
+/* Nobody writes the copy yet. */
+static void remove_lock(const char *path)
+{
+    char lock[4200];
+    if ((size_t)snprintf(lock, sizeof lock, "%s.lock", path) < sizeof lock) unlink(lock);
+}
+
 static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
 {
     const tb_store_options options = {.write = true, .owner = "a base of a replica"};
@@ -311,6 +320,7 @@ static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
     if (!code) code = tb_store_replication(copy, &now, err);
     if (!code) *ret_last = now.last;
     tb_store_close(copy);
+    remove_lock(path);
     return code;
 }
 

@@ -3,7 +3,7 @@
 import {bytes, count, duration} from "./format.js";
 
 const DAY = 86400, AGED = {verify: 8 * DAY, backup: 2 * DAY}; // seconds after which it is said
-const LATE = 3600;
+const LATE = 3600, BEHIND = 60;
 
 /** What needs attention: [{id, text}], the worst first. metrics: of operator.js. */
 export function reasons(metrics) {
@@ -11,6 +11,8 @@ export function reasons(metrics) {
   if (value("writer_alive") === 0) say("writer", "The server cannot write");
   const shards = Object.entries(metrics).filter(([name]) => name.startsWith("tollbook_usage_up")), down = shards.filter(([, up]) => !up);
   if (down.length) say("shards", `${down.length} of ${count(shards.length, "usage server")} ${down.length === 1 ? "does" : "do"} not answer`);
+  const behind = Object.entries(metrics).filter(([name, lag]) => name.startsWith("tollbook_replica_follower_lag") && lag > BEHIND).sort((one, other) => other[1] - one[1]);
+  if (behind.length) say("replica", `The copy ${behind[0][0].split('"')[1]} is ${duration(behind[0][1])} behind`);
   const free = value("disk_free_bytes");
   if (free < value("store_bytes") / 5) say("disk", `Only ${bytes(free)} are free on the disk`);
   for (const [what, done] of [["backup", "backed up"], ["verify", "verified"]]) {

@@ -11,6 +11,7 @@ const ROLES = [
   {id: "Ingest", for: "both", what: "sends logs and usage, and sees nothing"},
   {id: "Support", for: "operator", what: "sees every account"},
   {id: "Finance", for: "operator", what: "sees every account, keeps the ledger and makes invoices final"},
+  {id: "Replica", for: "operator", what: "copies the whole database to another machine"},
   {id: "Operator", for: "operator", what: "may do everything"},
 ];
 const ALIKE = {UserApi: "User", SubuserAPIStatistics: "SubuserStatistics", SubuserAPIManage: "SubuserManage",

@@ -39,7 +39,7 @@ static write_job *take_over(waiting *w)
     return over;
 }
 
-static void release(waiting *w)
+static void release_over(waiting *w)
 {
     pthread_mutex_lock(&w->lock);
     write_job *over = take_over(w);
@@ -53,7 +53,7 @@ static void release(waiting *w)
 static tb_code run_release(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store, (void)err;
-    release(job->owner);
+    release_over(job->owner);
     return TB_OK;
 }
 
@@ -134,5 +134,5 @@ void waiting_end(waiting *w)
     pthread_mutex_lock(&w->lock);
     w->ended = true;
     pthread_mutex_unlock(&w->lock);
-    release(w);
+    release_over(w);
 }

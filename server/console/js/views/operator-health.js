@@ -45,10 +45,13 @@ export function show(page) {
       fact("Connections", "tollbook_connections", connections, number(connections)),
       fact("Memory", "process_resident_memory_bytes", found.process_resident_memory_bytes, bytes(found.process_resident_memory_bytes)),
       fact("Messages to be sent", "tollbook_outbox_waiting", found.tollbook_outbox_waiting, found.tollbook_outbox_waiting === undefined ? "none are sent" : number(found.tollbook_outbox_waiting))));
+    const role = Object.keys(found).find((name) => name.startsWith("tollbook_replica_role"))?.split('"')[1];
+    const lags = Object.entries(found).filter(([name]) => name.startsWith("tollbook_replica_follower_lag")).map(([name, lag]) => `${name.split('"')[1]} ${lag < 1 ? "is up to date" : `is ${duration(lag)} behind`}`);
     fill(file, el("h2", {}, "The database"), el("dl", {class: "facts"},
       fact("Size", "tollbook_store_bytes", held, bytes(held)),
       fact("Write-ahead log", "tollbook_wal_bytes", found.tollbook_wal_bytes, bytes(found.tollbook_wal_bytes)),
       fact("Free on the disk", "tollbook_disk_free_bytes", free, bytes(free), free < held / 5),
+      role ? fact("Replication", "tollbook_replica_piece", found.tollbook_replica_piece, `${role}, piece ${number(found.tollbook_replica_piece)}; ${lags.join(", ") || "nobody follows"}`) : null,
       since(found, "tollbook_last_verify_age_seconds", AGED.verify, "verify"),
       since(found, "tollbook_last_backup_age_seconds", AGED.backup, "backup")));
   }
