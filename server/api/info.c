@@ -259,9 +259,6 @@ static void put_compaction(const server *s, tb_buf *out)
 static void put_copy(const server *s, tb_buf *out)
 {
     if (!s->copy) return;
-    tb_buf_str(out, "# HELP tollbook_replica_role The part that this server has in replication.\n"
-                    "# TYPE tollbook_replica_role gauge\n"
-                    "tollbook_replica_role{role=\"standby\"} 1\n");
     metrics_decimal(out, "tollbook_replica_lag_seconds", "gauge", "Time since this copy was known to have all.",
                     (uint64_t)copy_lag_us(s->copy) / 1000, 3);
     put_gauge(out, "tollbook_replica_following", "1 while the primary answers this copy.", copy_follows(s->copy));
