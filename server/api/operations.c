@@ -161,7 +161,8 @@ static tb_code check_writing(const request *r, op_work *w, tb_error *err)
     const tb_operation *op = w->args.operation;
     const copy_server *c = r->worker->server->copy;
     const bool open = tb_operation_open(op, r->roles, true);
-    if (!tb_operation_writes(&w->args) || (open && (!c || w->dry))) return TB_OK;
+    const bool tried = w->dry || tb_arg_given(&w->args, "dry-run"); /* also by a copy: it commits nothing */
+    if (!tb_operation_writes(&w->args) || (open && (!c || tried))) return TB_OK;
     w->reads_only = op->unwritten != NULL;
     if (w->reads_only) return TB_OK;
     if (c && open) {

@@ -31,6 +31,9 @@ struct standby {
     tb_buf bytes;  /* of a piece that is not whole yet */
     bool came;     /* this answer had a piece */
     unsigned misfits;
+    bool ends;     /* for this reason: the state below, if `compared`, is the primary's */
+    bool compared;
+    char reason[sizeof ((tb_error *)0)->message];
     tb_code code;  /* of taking this answer's pieces */
     tb_error err;
     char said[sizeof ((tb_error *)0)->message]; /* the last failure; "": none */
@@ -69,18 +72,24 @@ static tb_code look_at_own(standby *s, state *ret, tb_error *err)
     return code;
 }
 
-/* Ends applying for good. theirs: NULL: it is asked for. */
-static void end(standby *s, const state *theirs, const char *reason)
+/* Applying is to end; while an answer is taken nothing can be asked. */
+static void end(standby *s, const char *reason)
 {
-    state own = {.piece = s->last.number, .digest = "unknown"}, asked = {.digest = "unknown"};
+    s->ends = true;
+    snprintf(s->reason, sizeof s->reason, "%s", reason);
+}
+
+/* Ends applying for good, and says what is here and what is there. */
+static void say_end(standby *s)
+{
+    state own = {.piece = s->last.number}, theirs = s->theirs;
     tb_error ignored;
     if (look_at_own(s, &own, &ignored)) snprintf(own.digest, sizeof own.digest, "unknown");
-    if (!theirs && ask_state(s, &asked, &ignored)) asked = (state){.digest = "unknown"};
-    if (!theirs) theirs = &asked;
-    atomic_store(&s->ended, true);
+    if (!s->compared && ask_state(s, &theirs, &ignored)) theirs = (state){.digest = "unknown"};
     s->options.say("this copy follows its primary no longer. %s Here: piece %" PRId64 ", digest %s; there: piece %" PRId64
                    ", digest %s. Stop this server, remove %s and start it again: a new copy is made.",
-                   reason, own.piece, own.digest, theirs->piece, theirs->digest, s->options.db);
+                   s->reason, own.piece, own.digest, theirs.piece, theirs.digest, s->options.db);
+    atomic_store(&s->ended, true);
 }
 
 /* --- digests --- */
@@ -92,8 +101,9 @@ static void compare(standby *s)
     tb_error err;
     if (!s->theirs.piece || s->theirs.piece != s->last.number || look_at_own(s, &own, &err) || own.piece != s->theirs.piece)
         return;
-    if (strcmp(own.digest, s->theirs.digest) != 0) end(s, &s->theirs, "Its content is another than the primary's.");
-    s->theirs.piece = 0;
+    s->compared = strcmp(own.digest, s->theirs.digest) != 0;
+    if (s->compared) end(s, "Its content is another than the primary's.");
+    else s->theirs.piece = 0;
 }
 
 static tb_code compare_if_due(standby *s, tb_error *err)
@@ -112,7 +122,7 @@ static tb_code misfit(standby *s, const tb_piece *piece, tb_error *err)
 {
     tb_fail(err, TB_E_AWAY, NULL, "Piece %" PRId64 " that came does not follow piece %" PRId64 " of this copy.", piece->number,
             s->last.number);
-    if (++s->misfits >= MISFITS) end(s, NULL, err->message);
+    if (++s->misfits >= MISFITS) end(s, err->message);
     return TB_E_AWAY;
 }
 
@@ -122,7 +132,7 @@ static tb_code take_piece(standby *s, const tb_piece *piece, tb_error *err)
     if (piece->number == s->last.number && memcmp(piece->chain, s->last.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
     if (!tb_piece_follows(piece, &s->last)) return misfit(s, piece, err);
     const tb_code code = s->options.apply(s->options.ctx, piece, err);
-    if (code == TB_E_DIFFERENT) end(s, NULL, err->message);
+    if (code == TB_E_DIFFERENT) end(s, err->message);
     if (code) return code;
     s->last = *piece;
     s->last.data = NULL;
@@ -140,14 +150,14 @@ static bool take_bytes(void *ctx, const char *bytes, size_t len)
     tb_piece piece;
     tb_buf_add(&s->bytes, bytes, len);
     s->code = tb_buf_check(&s->bytes, &s->err);
-    while (!s->code && n && at < s->bytes.len && !atomic_load(&s->ended)) {
+    while (!s->code && n && at < s->bytes.len && !s->ends) {
         s->code = tb_piece_read(s->bytes.data + at, s->bytes.len - at, &piece, &n, &s->err);
         if (!s->code && n) s->code = take_piece(s, &piece, &s->err);
         at += n;
     }
     if (at) memmove(s->bytes.data, s->bytes.data + at, s->bytes.len - at);
     s->bytes.len -= at;
-    return !s->code && !atomic_load(&s->ended);
+    return !s->code && !s->ends;
 }
 
 static tb_code follow(standby *s, tb_error *err)
@@ -160,14 +170,14 @@ static tb_code follow(standby *s, tb_error *err)
     s->bytes.failed = s->came = false;
     s->code = TB_OK;
     tb_code code = link_ask(&s->link, &request, err);
-    if (code || atomic_load(&s->ended)) return code;
+    if (code || s->ends) return code;
     if (s->code) {
         *err = s->err;
         return s->code;
     }
     if (s->link.status != 200) {
         code = link_refusal(&s->link, err);
-        if (s->link.status == 410) end(s, NULL, err->message);
+        if (s->link.status == 410) end(s, err->message);
         return code;
     }
     if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
@@ -201,11 +211,10 @@ static void *run(void *arg)
 {
     standby *s = arg;
     tb_error err = {0};
-    while (!atomic_load(&s->ended)) {
+    for (;;) {
         tb_code code = follow(s, &err);
-        if (!code && !atomic_load(&s->ended)) code = compare_if_due(s, &err);
-        if (code == TB_E_STOPPED) break;
-        if (atomic_load(&s->ended)) break;
+        if (!code && !s->ends) code = compare_if_due(s, &err);
+        if (code == TB_E_STOPPED || s->ends) break;
         if (!code) {
             note_back(s);
             continue;
@@ -214,6 +223,7 @@ static void *run(void *arg)
         if (!s->came && !link_pause(&s->link, s->pause_us)) break;
         s->pause_us = s->pause_us * 2 < PAUSE_MOST_US ? s->pause_us * 2 : PAUSE_MOST_US;
     }
+    if (s->ends) say_end(s);
     atomic_store(&s->connected, false);
     return NULL;
 }
