@@ -12,7 +12,7 @@
 
 #define MAX_LAG_S 30
 
-static int bad(const cli_call *call, const char *sentence)
+static int refuse_option(const cli_call *call, const char *sentence)
 {
     cli_say(call, "%s", sentence);
     return tb_code_exit(TB_E_USAGE);
@@ -25,7 +25,7 @@ static int read_address(const cli_call *call, link_options *link)
     size_t len = strlen(text);
     const bool tls = strncmp(text, "https://", 8) == 0;
     if ((!tls && strncmp(text, "http://", 7) != 0) || len >= sizeof url || strpbrk(text, "?# "))
-        return bad(call, "--standby-of is the address of the primary, such as https://tollbook.example:8443.");
+        return refuse_option(call, "--standby-of is the address of the primary, such as https://tollbook.example:8443.");
     while (len && text[len - 1] == '/')
         len--;
     memcpy(url, text, len);
@@ -51,12 +51,12 @@ int cli_read_standby(const cli_call *call, server_options *o)
     const char *file = cli_text(call, "standby-key-file");
     if (!cli_given(call, "standby-of")) {
         if (file || cli_given(call, "promotable") || cli_given(call, "max-lag"))
-            return bad(call, "--standby-key-file, --promotable and --max-lag need --standby-of URL.");
+            return refuse_option(call, "--standby-key-file, --promotable and --max-lag need --standby-of URL.");
         return 0;
     }
-    if (!file) return bad(call, "--standby-of needs --standby-key-file FILE, with a key of the role Replica.");
+    if (!file) return refuse_option(call, "--standby-of needs --standby-key-file FILE, with a key of the role Replica.");
     if (o->usage)
-        return bad(call, "--standby-of and --usage exclude each other: the usage servers of a primary are written by it alone.");
+        return refuse_option(call, "--standby-of and --usage exclude each other: the usage servers of a primary are written by it alone.");
     int status = read_address(call, link);
     if (status) return status;
     link->key = cli_key_of_file(call, file);

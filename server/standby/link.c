@@ -123,7 +123,7 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 
 /* --- one exchange --- */
 
-static bool add_line(struct curl_slist **lines, const char *name, const char *value, const char *more)
+static bool add_field_line(struct curl_slist **lines, const char *name, const char *value, const char *more)
 {
     char line[1024];
     const int n = snprintf(line, sizeof line, "%s: %s%s", name, value, more);
@@ -138,12 +138,12 @@ static bool add_lines(const primary_link *l, const link_request *q, struct curl_
     const link_options *o = &l->options;
     char range[40];
     snprintf(range, sizeof range, "bytes=%" PRIu64 "-", q->from);
-    return add_line(lines, "AccessKey", o->key, "") &&
-           (!o->name[0] || add_line(lines, "Tollbook-Replica", o->name, o->promotable ? "; promotable" : "")) &&
-           (!q->from || (add_line(lines, "Range", range, "") && add_line(lines, "If-Range", q->tag, "")));
+    return add_field_line(lines, "AccessKey", o->key, "") &&
+           (!o->name[0] || add_field_line(lines, "Tollbook-Replica", o->name, o->promotable ? "; promotable" : "")) &&
+           (!q->from || (add_field_line(lines, "Range", range, "") && add_field_line(lines, "If-Range", q->tag, "")));
 }
 
-static void prepare(primary_link *l, const link_request *q, const char *url, struct curl_slist *lines)
+static void prepare_exchange(primary_link *l, const link_request *q, const char *url, struct curl_slist *lines)
 {
     CURL *curl = l->curl;
     curl_easy_reset(curl);
@@ -202,7 +202,7 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
         curl_slist_free_all(lines);
         return tb_no_memory(err);
     }
-    prepare(l, request, url, lines);
+    prepare_exchange(l, request, url, lines);
     const CURLcode rc = perform(l);
     curl_slist_free_all(lines);
     if (atomic_load(&l->cut)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);

@@ -95,7 +95,7 @@ static void say_end(standby *s)
 /* --- digests --- */
 
 /* Where the copy has just the piece that the primary's digest was of. */
-static void compare(standby *s)
+static void compare_digests(standby *s)
 {
     state own;
     tb_error err;
@@ -112,7 +112,7 @@ static tb_code compare_if_due(standby *s, tb_error *err)
     tb_code code = ask_state(s, &s->theirs, err);
     if (code) return code;
     s->compare_us = mono_us() + STANDBY_COMPARE_US;
-    compare(s);
+    compare_digests(s);
     return TB_OK;
 }
 
@@ -138,7 +138,7 @@ static tb_code take_piece(standby *s, const tb_piece *piece, tb_error *err)
     s->last.data = NULL;
     s->came = true;
     s->misfits = 0;
-    compare(s);
+    compare_digests(s);
     return TB_OK;
 }
 
@@ -207,7 +207,7 @@ static void note_back(standby *s)
     s->pause_us = PAUSE_US;
 }
 
-static void *run(void *arg)
+static void *follow_on(void *arg)
 {
     standby *s = arg;
     tb_error err = {0};
@@ -252,7 +252,7 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
 
 tb_code standby_start(standby *s, tb_error *err)
 {
-    s->started = pthread_create(&s->thread, NULL, run, s) == 0;
+    s->started = pthread_create(&s->thread, NULL, follow_on, s) == 0;
     return s->started ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The standby's thread does not start.");
 }
 

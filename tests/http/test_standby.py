@@ -258,8 +258,8 @@ class Breaks(unittest.TestCase):
 
     def standby(self, *options):
         one = Standby(self.primary, *options, url=self.proxy.url)
-        self.addCleanup(lambda: one.close())
         self.addCleanup(one.folder.cleanup)
+        self.addCleanup(lambda: one.close())
         return one
 
     def ended(self, standby):
