@@ -179,7 +179,7 @@ static void sign_in_with(request *r, tb_text text)
         offer++;
     if (offer == OFFERS) {
         request_fail(r, TB_E_FORBIDDEN, "key",
-                     "A key of the role Ingest sends usage and may look at nothing. Sign in with another "
+                     "A key of the role Ingest or Replica may look at nothing here. Sign in with another "
                      "one. Make it with: tollbook key create --account ID --role User");
     } else {
         answer_session(r, &s);

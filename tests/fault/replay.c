@@ -28,7 +28,7 @@ static tb_store *open_store(const char *path, bool write)
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
 {
     (void)ctx;
-    return tb_store_replicate(store, 1, err);
+    return tb_store_replicate(store, INT64_C(1788220800000000), err); /* 1 September 2026 */
 }
 
 static bool apply(void *ctx, const tb_piece *piece)

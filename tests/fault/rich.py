@@ -86,6 +86,8 @@ def catalog(stage):
 
 
 class Maker:
+    serving = ()  # options of its servers
+
     def __init__(self, folder, name):
         self.folder, self.db = folder, folder / name
         self.tool("init", now=SEPTEMBER)
@@ -118,7 +120,7 @@ class Maker:
         """A server that starts and stops: what only it writes is written then. deploys: (key, application); events: (key, list)."""
         port = self.folder / "port"
         with subprocess.Popen([TOLLBOOK, "serve", "--db", self.db, "--listen", "127.0.0.1:0",
-                               "--deploy-hook", "/bin/echo", "--port-file", port], env={"TOLLBOOK_NOW": now},
+                               "--deploy-hook", "/bin/echo", "--port-file", port, *self.serving], env={"TOLLBOOK_NOW": now},
                               stderr=subprocess.DEVNULL) as server:
             end = time.monotonic() + PATIENCE
             while not port.exists():

@@ -21,6 +21,8 @@ def replay(*words):
 class Replicated(rich.Maker):
     """Replication is on from the beginning, and copy.db is the file as it was then."""
 
+    serving = ("--replica-keep", "3650d")  # months pass
+
     def __init__(self, folder, name):
         super().__init__(folder, name)
         replay("on", self.db)

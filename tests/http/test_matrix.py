@@ -82,7 +82,7 @@ class Matrix(Case):
         cls.asking = cls.credentials()
         server.start("--token-key", cls.secret, "--purge-hook", "/bin/true")
         cls.asking += [(role, "session", cls.session(header["AccessKey"]))
-                       for role, how, header in cls.asking if how == "key" and role != "Ingest"]
+                       for role, how, header in cls.asking if how == "key" and role not in ("Ingest", "Replica")]
 
     @classmethod
     def session(cls, key):

@@ -62,7 +62,7 @@ static void put_length(tb_buf *out, uint32_t length)
     put_byte(out, (int)(length & 127));
 }
 
-static void put_value(tb_buf *out, sqlite3_value *value)
+static void record_value(tb_buf *out, sqlite3_value *value)
 {
     const int type = sqlite3_value_type(value);
     put_byte(out, type);
@@ -116,7 +116,7 @@ static void put_columns(recorded_table *t, sqlite3 *db, value_of of, bool keys_a
     sqlite3_value *value;
     for (int i = 0; i < t->columns; i++) {
         if (keys_alone && !t->key[i]) continue;
-        if (of(db, i, &value) == SQLITE_OK) put_value(&t->changes, value);
+        if (of(db, i, &value) == SQLITE_OK) record_value(&t->changes, value);
         else t->changes.failed = true;
     }
 }
@@ -151,7 +151,7 @@ static void put_update(recorded_table *t, sqlite3 *db)
     put_operation(t, SQLITE_UPDATE);
     for (int i = 0; i < t->columns; i++) {
         if (!t->key[i] && is_same(before[i], after[i])) put_byte(&t->changes, UNCHANGED);
-        else put_value(&t->changes, after[i]);
+        else record_value(&t->changes, after[i]);
     }
 }
 
@@ -283,7 +283,7 @@ static tb_code put_written(tb_store *store, struct tb__capture *c, tb_error *err
             if ((rc = sqlite3_step(s)) == SQLITE_ROW) {
                 put_operation(t, SQLITE_UPDATE);
                 for (int k = 0; k < t->columns; k++)
-                    put_value(&t->changes, sqlite3_column_value(s, k));
+                    record_value(&t->changes, sqlite3_column_value(s, k));
             }
             rc = sqlite3_finalize(s);
         }

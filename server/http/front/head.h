@@ -52,13 +52,13 @@ typedef enum header_count {
     X(CONSOLE, "x-tollbook-console", FIRST)                                                        \
     X(FORWARDED_FOR, "x-forwarded-for", LAST)                                                      \
     X(FORWARDED_PROTO, "x-forwarded-proto", LAST)                                                  \
-    X(RANGE, "range", FIRST)                                                                       \
-    X(IF_RANGE, "if-range", FIRST)                                                                 \
-    X(REPLICA, "tollbook-replica", FIRST)                                                          \
     X(ORIGIN, "origin", FIRST)                                                                     \
     X(REQUEST_METHOD, "access-control-request-method", FIRST)                                      \
     X(CONNECTION, "connection", EACH)                                                              \
-    X(EXPECT, "expect", EACH)
+    X(EXPECT, "expect", EACH)                                                                      \
+    X(RANGE, "range", FIRST)                                                                       \
+    X(IF_RANGE, "if-range", FIRST)                                                                 \
+    X(REPLICA, "tollbook-replica", FIRST)
 
 typedef enum header_name {
 #define TB_X(e, name, count) HEADER_##e,
