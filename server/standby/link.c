@@ -206,6 +206,7 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
     const CURLcode rc = perform(l);
     curl_slist_free_all(lines);
     if (atomic_load(&l->cut)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    if (rc != CURLE_OK && !l->refused) l->status = 0;
     if (rc != CURLE_OK && !l->refused)
         return tb_fail(err, TB_E_AWAY, NULL, "%s.%s", curl_easy_strerror(rc),
                        rc == CURLE_PEER_FAILED_VERIFICATION ? " serve --ca FILE names the authority of its certificate." : "");

@@ -36,7 +36,8 @@ struct standby {
     char reason[sizeof ((tb_error *)0)->message];
     tb_code code;  /* of taking this answer's pieces */
     tb_error err;
-    char said[sizeof ((tb_error *)0)->message]; /* the last failure; "": none */
+    bool said;     /* that nothing can be taken, */
+    long said_of;  /* with this status of the answer; 0: there was none */
     int64_t pause_us, compare_us; /* when to compare next */
     state theirs;  /* to be compared once the copy has this piece; piece 0: nothing waits */
 };
@@ -192,10 +193,11 @@ static tb_code follow(standby *s, tb_error *err)
 static void note_away(standby *s, const tb_error *err)
 {
     atomic_store(&s->connected, false);
-    if (strcmp(s->said, err->message) != 0)
+    if (!s->said || s->said_of != s->link.status)
         s->options.say("nothing can be taken from the primary %s: %s It is tried again until it can.", s->options.link.url,
                        err->message);
-    snprintf(s->said, sizeof s->said, "%s", err->message);
+    s->said = true;
+    s->said_of = s->link.status;
     s->compare_us = 0; /* it may be another file when it is back */
 }
 
@@ -203,7 +205,7 @@ static void note_back(standby *s)
 {
     if (!atomic_exchange(&s->connected, true))
         s->options.say("following %s from piece %" PRId64 " on", s->options.link.url, s->last.number);
-    s->said[0] = 0;
+    s->said = false;
     s->pause_us = PAUSE_US;
 }
 

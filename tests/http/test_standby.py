@@ -269,6 +269,7 @@ class Breaks(unittest.TestCase):
                                              r"Stop this server, remove \S+copy\.db and start it again")
         self.assertEqual(standby.get("/user").status, 200)  # it goes on answering
 
+    @unittest.skipUnless(LONG, "the long form")
     def test_the_primary_goes_and_comes_back(self):
         standby = self.standby("--max-lag", 1)
         until(lambda: standby.get("/readyz", None).status == 200, standby)
@@ -283,7 +284,7 @@ class Breaks(unittest.TestCase):
         level(standby)
         self.assertEqual(standby.get("/pullzone/103").status, 200)
         away = [line for line in standby.messages().splitlines() if "nothing can be taken" in line]
-        self.assertLessEqual(len(away), 3, away)
+        self.assertEqual(len(away), 1, away)
 
     def catalog(self, zone):
         path = self.primary.path / "more.json"
@@ -330,6 +331,7 @@ class Breaks(unittest.TestCase):
         standby.start()
         self.ended(standby)
 
+    @unittest.skipUnless(LONG, "the long form")
     def test_what_was_trimmed_ends_it_and_a_new_copy_is_made(self):
         standby = self.standby()
         level(standby)
@@ -347,6 +349,7 @@ class Breaks(unittest.TestCase):
         level(standby)
         self.assertEqual(state(standby)["digest"], state(self.primary)["digest"])
 
+    @unittest.skipUnless(LONG, "the long form")
     def test_a_base_that_is_cut_off_goes_on(self):
         cuts = []
 
