@@ -27,6 +27,11 @@ ASKED = (
 OPERATOR = ("/keys", "/ingest/segments", "/invoices/late", "/operations", "/billing?account=1", "/billing/invoices?account=1")
 
 
+def long_form(test):
+    """A test, or a class of them, that belongs to the long form alone."""
+    return test if LONG else None
+
+
 class Primary(Server):
     """With replication, and a key for copies in a file."""
 
@@ -269,7 +274,7 @@ class Breaks(unittest.TestCase):
                                              r"Stop this server, remove \S+copy\.db and start it again")
         self.assertEqual(standby.get("/user").status, 200)  # it goes on answering
 
-    @unittest.skipUnless(LONG, "the long form")
+    @long_form
     def test_the_primary_goes_and_comes_back(self):
         standby = self.standby("--max-lag", 1)
         until(lambda: standby.get("/readyz", None).status == 200, standby)
@@ -331,7 +336,7 @@ class Breaks(unittest.TestCase):
         standby.start()
         self.ended(standby)
 
-    @unittest.skipUnless(LONG, "the long form")
+    @long_form
     def test_what_was_trimmed_ends_it_and_a_new_copy_is_made(self):
         standby = self.standby()
         level(standby)
@@ -349,7 +354,7 @@ class Breaks(unittest.TestCase):
         level(standby)
         self.assertEqual(state(standby)["digest"], state(self.primary)["digest"])
 
-    @unittest.skipUnless(LONG, "the long form")
+    @long_form
     def test_a_base_that_is_cut_off_goes_on(self):
         cuts = []
 
@@ -390,7 +395,7 @@ class Options(unittest.TestCase):
                 self.assertIn(said, done.stderr.decode())
 
 
-@unittest.skipUnless(LONG, "the long form")
+@long_form
 class Random(Case):
     def test_after_any_operations_both_answer_the_same(self):
         dice = random.Random(random_seed())
