@@ -1,6 +1,7 @@
 """The primary's side of replication: the stream of pieces, bases to begin with, and how it stands. A copy is made of what
 the server sends alone, and has the same content."""
 import json
+import os
 import re
 import subprocess
 import struct
@@ -81,10 +82,15 @@ class Replicas(Case):
         following.start()
         for i in range(12):
             self.post(2000 + i, 50)
+        for _ in range(3):  # more than the server reads at a time for one answer
+            body = b"".join(hit(101, 2050).replace(b"0" * 32, os.urandom(16).hex().encode()) for _ in range(12000))
+            self.assertEqual(self.server.ask("POST", "/ingest/logs", "ingest", body).status, 200)
         goal.append(self.status()["piece"] + 1)
         self.post(2100)
         following.join(PATIENCE)
         stream, last = b"".join(parts), goal[0]
+        self.assertEqual(self.pieces(first), stream)
+        self.assertGreater(len(stream), 2 << 18)
         found = pieces_of(stream)
         self.assertEqual([number for number, _ in found], list(range(first + 1, last + 1)))
         self.assertEqual(found[-1][1].hex(), self.status()["digest"])
@@ -103,6 +109,7 @@ class Replicas(Case):
         self.assertEqual(self.pieces(last, 1), b"")  # its time is over; the others wait on, and all else is answered
         self.post(3000)
         for wire in wires:
+            wire.sock.settimeout(30)  # before the wait's own end, which would find the piece too
             self.assertEqual(pieces_of(wire.read().body)[0][0], last + 1)
             wire.sock.close()
 

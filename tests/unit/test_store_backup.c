@@ -337,6 +337,33 @@ START_TEST(a_copy_of_what_is_gone_is_no_backup)
 }
 END_TEST
 
+typedef struct stopped {
+    tb_store *store;
+    bool checked; /* stop while the copy is checked, not while it is made */
+} stopped;
+
+static void stop_at(void *ctx, uint64_t done, uint64_t total)
+{
+    const stopped *s = ctx;
+    (void)done;
+    if ((total == 0) == s->checked) tb_store_stop_backup(s->store);
+}
+
+START_TEST(a_backup_that_is_stopped_leaves_nothing_and_the_next_one_works)
+{
+    copy c;
+    tb_error err = {0};
+    fill(&c);
+    for (int i = 0; i < 2; i++) {
+        stopped s = {c.from.store, i == 1};
+        ck_assert_int_eq(tb_store_backup(c.from.store, c.path, NULL, stop_at, &s, &err), TB_E_STOPPED);
+        ck_assert_int_eq(files_of_copy(&c), 0);
+    }
+    ok(tb_store_backup(c.from.store, c.path, NULL, NULL, NULL, &err));
+    release(&c);
+}
+END_TEST
+
 START_TEST(a_folder_that_is_not_there_is_named)
 {
     copy c;
@@ -411,6 +438,7 @@ int main(void)
     tcase_add_test(t, two_backups_to_one_name_do_not_mix);
     tcase_add_test(t, a_file_of_somebody_elses_is_not_emptied);
     tcase_add_test(t, a_copy_of_what_is_gone_is_no_backup);
+    tcase_add_test(t, a_backup_that_is_stopped_leaves_nothing_and_the_next_one_works);
     tcase_add_test(t, a_folder_that_is_not_there_is_named);
     tcase_add_test(t, a_copy_that_does_not_agree_with_itself_gets_no_name);
     tcase_add_test(t, a_copy_that_does_not_pass_the_given_check_gets_no_name);

@@ -283,10 +283,10 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
     if (!code) code = check_copy(partial, store->client, check ? check : tb_store_verify, &checking, err);
     if (!code) code = tb__still_there(store->held, NULL, err); /* the database must still be there */
+    if (atomic_load(&store->stop_copy)) code = tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
     remove_beside(partial);
     if (!code) code = give_name(partial, to, err);
     if (code) unlink(partial);
     close(fd);
-    if (code && atomic_load(&store->stop_copy)) return tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
     return code;
 }
