@@ -316,6 +316,7 @@ class Breaks(unittest.TestCase):
         self.assertTrue(hurt)
         self.assertEqual(state(standby)["digest"], state(self.primary)["digest"])
 
+    @long_form
     def test_a_piece_that_is_withheld_ends_nothing_and_one_that_never_fits_ends_it(self):
         standby = self.standby()
         level(standby)
