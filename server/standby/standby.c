@@ -11,6 +11,7 @@
 #define PAUSE_US      INT64_C(100000) /* before the first try again; doubled each time */
 #define PAUSE_MOST_US INT64_C(5000000)
 #define QUIET_S       30L
+#define BYTES_KEPT    ((size_t)8 << 20) /* of memory for pieces, for the next answer */
 #define MISFITS       3 /* a piece that does not fit is fetched so often: it may have been damaged on its way */
 
 /* What a server says of itself. */
@@ -167,6 +168,7 @@ static tb_code follow(standby *s, tb_error *err)
     const int64_t asked_us = mono_us();
     snprintf(path, sizeof path, "/replica/pieces?after=%" PRId64 "&wait=%d", s->last.number, STANDBY_WAIT_S);
     const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_bytes, .ctx = s};
+    if (s->bytes.cap > BYTES_KEPT) tb_buf_release(&s->bytes);
     s->bytes.len = 0;
     s->bytes.failed = s->came = false;
     s->code = TB_OK;
