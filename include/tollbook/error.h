@@ -101,7 +101,9 @@ TB_API_BEGIN
     X(REPLICA_OFF, 64, 2, 404, "replica.off",                                                      \
       "This database is not replicated: serve it with --replicas.")                                \
     X(REPLICA_GONE, 65, 2, 410, "replica.gone",                                                    \
-      "The next piece is not kept here: begin from a new base.")
+      "The next piece is not kept here: begin from a new base.")                                   \
+    X(REPLICA_READ_ONLY, 66, 1, 503, "replica.read_only",                                          \
+      "This is a standby: write to its primary.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -84,6 +84,9 @@ bool tb_piece_follows(const tb_piece *piece, const tb_piece *before);
  * the copy has already changes nothing. */
 TB_MUST_USE tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err);
 
+/* Whether the piece that was applied last, or a part of it, changed keys. */
+bool tb_store_applied_keys(const tb_store *store);
+
 /* A copy to begin with (tb_store_backup), which keeps the newest piece alone. ret_last: it, without data. TB_E_NOT_FOUND:
  * replication is off. */
 TB_MUST_USE tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,

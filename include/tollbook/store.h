@@ -34,6 +34,8 @@ typedef struct tb_store_options {
     const char *vfs;   /* SQLite VFS name; NULL: the default. Tests inject faults here */
     int64_t now_us;    /* recorded by migrations */
     int64_t (*clock)(void); /* writer: microseconds since 1970, for the moments of commits (replica.h); NULL: now_us */
+    bool copy; /* writer: of a copy (replica.h). It applies pieces and trims them, commits nothing else
+                * (TB_E_REPLICA_READ_ONLY), and migrates no older schema */
     const tb_usage_client *usage; /* usage servers that hold the counters, once a writer has named them; NULL: the
                                    * file holds them. Must outlive the store */
     /* Hears of a writer's upgrade of an older file, in tb_store_open: the schema that the file has, the one that is reached

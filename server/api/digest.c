@@ -35,7 +35,7 @@ static void refuse_digest(request *r, const char *detail, const error_entry *ent
 {
     char id[REQUEST_ID_TEXT];
     request_id_text(r, id);
-    const error_place place = {request_path(r), {id, REQUEST_ID_TEXT}};
+    const error_place place = {.path = request_path(r), .id = {id, REQUEST_ID_TEXT}};
     errors_put_details(TB_E_IMAGE, detail, entries, n, place, request_text(r));
     request_answer_text(r, 422, "application/json");
 }

@@ -27,7 +27,7 @@ typedef struct op_work {
     bool written; /* the writer has it, or is next */
     bool dry;     /* the query's dryRun, of an operation that has no such parameter: what it writes is taken back */
     bool tried;   /* dry, and the operation has succeeded */
-    bool reads_only; /* the key may not make it write, and it can do without */
+    bool reads_only; /* the key may not make it write, or this is a copy; and it can do without */
     char *texts;  /* of the query, decoded */
     tb_store *reader; /* of the running `read` */
     char from[REQUEST_PEER_TEXT];
@@ -161,9 +161,16 @@ static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
 static tb_code check_writing(const request *r, op_work *w, tb_error *err)
 {
     const tb_operation *op = w->args.operation;
-    if (!tb_operation_writes(&w->args) || tb_operation_open(op, r->roles, true)) return TB_OK;
+    const copy_server *c = r->worker->server->copy;
+    const bool open = tb_operation_open(op, r->roles, true);
+    const bool tried = w->dry || tb_arg_given(&w->args, "dry-run"); /* also by a copy: it commits nothing */
+    if (!tb_operation_writes(&w->args) || (open && (!c || tried))) return TB_OK;
     w->reads_only = op->unwritten != NULL;
     if (w->reads_only) return TB_OK;
+    if (c && open) {
+        copy_refuse(err, c);
+        return err->code;
+    }
     return tb_fail(err, TB_E_FORBIDDEN, NULL, "With %s this key may look, and change nothing.", op->name);
 }
 
@@ -371,7 +378,8 @@ void api_operation_done(request *r)
     const bool goes_on = !r->job.code && !w->written && tb_operation_goes_on(&w->args, &w->reply);
     if (r->job.code && unwritten) tb_reply_say(&w->reply, "%s: %s", unwritten, r->job.err.message);
     if (goes_on && w->reads_only)
-        tb_reply_say(&w->reply, "%s: this key may change nothing.", w->args.operation->unwritten);
+        tb_reply_say(&w->reply, "%s: this %s may change nothing.", w->args.operation->unwritten,
+                     r->worker->server->copy ? "server is a copy, which" : "key");
     if (r->job.code && !unwritten) fail_args(r, w, &r->job.err);
     else if (goes_on && !w->reads_only) submit_write(r, w);
     else answer_done(r, w);

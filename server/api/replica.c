@@ -3,6 +3,7 @@
  * GET /replica/pieces answers whole pieces. With nothing new the connection is suspended and the handler looks again after
  * the next commit, until the time that the client waits is over. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +21,9 @@
 typedef struct question {
     int64_t after, wait_s;
     int64_t until_us; /* monotonic */
+    /* For a header of the answer: the newest piece when it began. An answer that ends before it is not all. */
+    char newest[24];
+    const char *headers[3];
 } question;
 _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "a question fits the request");
 
@@ -100,7 +104,7 @@ static tb_code read_pieces(void *ctx, tb_buf *out, bool *ret_done, tb_error *err
     return code;
 }
 
-static void answer_pieces(request *r, const question *q)
+static void answer_pieces(request *r, question *q, int64_t newest)
 {
     pieces *p = calloc(1, sizeof *p);
     if (!p) {
@@ -110,6 +114,11 @@ static void answer_pieces(request *r, const question *q)
     *p = (pieces){.r = r, .after = q->after};
     request_answer_stream(r, (stream_source){.fill = read_pieces, .release = free, .ctx = p, .most = TB_PIECE_MAX + STREAM_PIECE},
                           PIECES_TYPE);
+    snprintf(q->newest, sizeof q->newest, "%" PRId64, newest);
+    q->headers[0] = "Tollbook-Piece";
+    q->headers[1] = q->newest;
+    q->headers[2] = NULL;
+    r->reply.headers = q->headers;
     r->reply.compressible = false;
 }
 
@@ -135,7 +144,7 @@ static tb_code check_after(const question *q, const tb_replication *now, tb_erro
 
 static void look(request *r)
 {
-    const question *q = question_of(r);
+    question *q = question_of(r);
     server *s = r->worker->server;
     const uint64_t turn = waiting_turn(s->waiting);
     tb_replication now;
@@ -146,7 +155,7 @@ static void look(request *r)
     if (code) {
         request_fail_as(r, &err);
     } else if (now.last.number > q->after) {
-        answer_pieces(r, q);
+        answer_pieces(r, q, now.last.number);
     } else if (left_us <= 0 || r->method == HTTP_HEAD || atomic_load(&s->stopping)) {
         request_text(r);
         request_answer_text(r, 200, PIECES_TYPE);
@@ -179,7 +188,8 @@ void api_replica_pieces_done(request *r)
 tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
 {
     const size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
-    return (tb_replica_server){.role = "primary", .followers = list, .n_followers = n};
+    return (tb_replica_server){.role = s->copy ? "standby" : "primary", .followers = list, .n_followers = n,
+                               .lag_us = s->copy ? copy_lag_us(s->copy) : 0};
 }
 
 /* The operation's answer, at once: a follower should not wait behind computations. */

@@ -12,6 +12,13 @@
         .name = name_, .handle = handle_, .finish = finish_                                        \
     }
 
+/* The same for a POST or DELETE that changes nothing in the database: a copy answers it too. */
+#define READING(m, path, who, body_, name_, handle_, finish_)                                      \
+    {                                                                                              \
+        .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .body = ROUTE_##body_,     \
+        .name = name_, .reads = true, .handle = handle_, .finish = finish_                         \
+    }
+
 /* Limits of bodies with a known largest sensible size: JSON takes many times its text in memory while it is parsed, on
  * a thread that serves other connections, too. */
 #define EXPORT_BODY ((size_t)4 << 20)
@@ -54,11 +61,12 @@
         .handle = handle_, .finish = finish_, .errors = ERRORS_LOGGING, .logging = true            \
     }
 
+/* They all read. */
 #define SHIELD(m, path, body_, max_, name_, handle_, finish_)                                      \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_PULL_ZONES,                       \
         .body = ROUTE_##body_, .body_max = (max_), .name = name_, .handle = handle_,               \
-        .finish = finish_, .errors = ERRORS_SHIELD                                                 \
+        .finish = finish_, .reads = true, .errors = ERRORS_SHIELD                                  \
     }
 
 #define MC(m, path, family, body_, max_, name_, handle_, finish_)                                  \
@@ -68,23 +76,34 @@
         .finish = finish_, .errors = ERRORS_##family                                               \
     }
 
+/* Asks a registry and changes nothing. */
+#define DIGEST(path, name_, handle_, finish_)                                                      \
+    {                                                                                              \
+        .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_KEYS, .body = ROUTE_JSON,        \
+        .body_max = DIGEST_BODY, .name = name_, .reads = true, .handle = handle_,                  \
+        .finish = finish_, .errors = ERRORS_REGISTRY                                               \
+    }
+
 #define SIGN_IN(path, name_, handle_)                                                              \
     {                                                                                              \
         .method = HTTP_POST, .pattern = path, .access = TB_ACCESS_NONE, .body = ROUTE_JSON,        \
-        .body_max = SIGN_IN_BODY, .secret = true, .name = name_, .exact = true, .handle = handle_  \
+        .body_max = SIGN_IN_BODY, .secret = true, .reads = true, .name = name_, .exact = true,     \
+        .handle = handle_                                                                          \
     }
 
+/* They change the session alone, which is in memory. */
 #define CONSOLE(m, path, who, name_, handle_)                                                      \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .name = name_,             \
-        .exact = true, .handle = handle_                                                           \
+        .reads = true, .exact = true, .handle = handle_                                            \
     }
 
-/* A path of its own for an operation: the answer is the operation's JSON. Its access is the operation's. */
+/* A path of its own for an operation: the answer is the operation's JSON. Its access is the operation's, and what a copy
+ * answers is decided there. */
 #define OPERATION(m, path, who, body_, name_, operation_, fixed_, fills_)                          \
     {                                                                                              \
         .method = HTTP_##m, .pattern = path, .access = TB_ACCESS_##who, .body = ROUTE_##body_,     \
-        .name = name_, .operation = operation_, .fixed = fixed_, .fills = fills_,                  \
+        .name = name_, .operation = operation_, .fixed = fixed_, .fills = fills_, .reads = true,   \
         .handle = api_operation_named, .finish = api_operation_done                                \
     }
 
@@ -131,7 +150,7 @@ const route api_routes[] = {
     OPERATION(GET, "/billing/alerts", BILLING, NO_BODY, "alerts", "alert list", NULL, NULL),
     OPERATION(POST, "/billing/alerts", ADMIN, JSON, "alerts_set", "alert set", NULL, NULL),
     OPERATION(DELETE, "/billing/alerts/{id}", ADMIN, NO_BODY, "alerts_drop", "alert drop", NULL, NULL),
-    ROW(POST, "/billing/what-if", BILLING, JSON, "what_if", api_whatif, api_whatif_done),
+    READING(POST, "/billing/what-if", BILLING, JSON, "what_if", api_whatif, api_whatif_done),
     OPERATION(GET, "/meters", INSIGHTS, NO_BODY, "meters", "meter list", NULL, NULL),
     OPERATION(GET, "/meters/{id}/usage", INSIGHTS, NO_BODY, "meter_usage", "meter usage", NULL, NULL),
     ROW(POST, "/ingest/logs", INGEST, BYTES, "ingest_logs", api_ingest_logs, api_ingest_done),
@@ -179,8 +198,7 @@ const route api_routes[] = {
        NULL),
     MC(GET, "/mc/limits", CONTAINER, NO_BODY, 0, "mc_limits", api_mc_limits, NULL),
     MC(GET, "/mc/registries", CONTAINER, NO_BODY, 0, "mc_registries", api_mc_registries, NULL),
-    MC(POST, "/mc/registries/digest", REGISTRY, JSON, DIGEST_BODY, "mc_digest", api_mc_digest,
-       api_mc_digested),
+    DIGEST("/mc/registries/digest", "mc_digest", api_mc_digest, api_mc_digested),
     ROW(GET, "/region", NONE, NO_BODY, "region", api_region, NULL),
     ROW(GET, "/healthz", NONE, NO_BODY, "healthz", api_healthz, NULL),
     ROW(GET, "/readyz", NONE, NO_BODY, "readyz", api_readyz, NULL),
@@ -195,7 +213,7 @@ const route api_routes[] = {
     OPERATION(POST, "/invoices/{id}/void", MONEY, NO_BODY, "invoices_void", "invoice", NULL, "void"),
     /* Open to all roles that may run any operation; each operation has its own access. */
     ROW(GET, "/operations", ADMIN_READ, NO_BODY, "operations", api_operations, NULL),
-    ROW(POST, "/operations/{id}", ADMIN_READ, JSON, "operation", api_operation, api_operation_done),
+    READING(POST, "/operations/{id}", ADMIN_READ, JSON, "operation", api_operation, api_operation_done),
     OPERATION(POST, "/ledger", MONEY, JSON, "ledger", "ledger enter", NULL, NULL),
     ROW(GET, "/replica/pieces", STREAM, NO_BODY, "replica_pieces", api_replica_pieces, api_replica_pieces_done),
     ROW(GET, "/replica/base", STREAM, NO_BODY, "replica_base", api_replica_base, api_replica_base_done),

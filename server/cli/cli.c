@@ -308,7 +308,7 @@ int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_st
 }
 
 /* The file's only line, read once; NULL after an error, which was printed. */
-static const char *key_of_file(const cli_call *call, const char *path)
+const char *cli_key_of_file(const cli_call *call, const char *path)
 {
     static char key[KEY_MOST];
     tb_buf content;
@@ -328,11 +328,11 @@ static const char *key_of_file(const cli_call *call, const char *path)
 const char *cli_key(const cli_call *call)
 {
     const char *key = cli_text(call, "key"), *path = cli_text(call, "key-file");
-    if (!key && path) return key_of_file(call, path);
+    if (!key && path) return cli_key_of_file(call, path);
     if (!key) key = getenv("TOLLBOOK_KEY");
     if (key && *key) return key;
     path = getenv("TOLLBOOK_KEY_FILE");
-    return path && *path ? key_of_file(call, path) : NULL;
+    return path && *path ? cli_key_of_file(call, path) : NULL;
 }
 
 int cli_check_place(const cli_call *call)

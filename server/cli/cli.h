@@ -146,6 +146,8 @@ void cli_mark(const cli_call *call, mark_kind which, int64_t now_us);
 /* --key, or else the one line of --key-file, or else the environment's TOLLBOOK_KEY or the line of its
  * TOLLBOOK_KEY_FILE; NULL: none of them, or the file is bad and the error was printed. */
 const char *cli_key(const cli_call *call);
+/* The one line of a file with a key; it lives as long as the process. NULL: it holds none, and the error was printed. */
+const char *cli_key_of_file(const cli_call *call, const char *path);
 /* For commands that take --db, or --server with a key: 0, or the exit status once it said which is
  * missing or one too many. */
 int cli_check_place(const cli_call *call);

@@ -22,6 +22,7 @@
 #include "cli/hint.h"
 #include "cli/replicas.h"
 #include "cli/signals.h"
+#include "cli/standby.h"
 #include "cli/systemd.h"
 #include "cli/tls.h"
 #include "feed/feed.h"
@@ -240,6 +241,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_alerts(call, o);
     if (status == 0) status = cli_usage(call, "usage", &o->usage);
     if (status == 0) status = read_cells(call, o);
+    if (status == 0) status = cli_read_standby(call, o);
     return status ? status : read_rate(call, o);
 }
 
@@ -390,6 +392,7 @@ int cli_serve(const cli_call *call)
     kept k;
     signals_block();
     int status = read_options(call, &options);
+    if (status == 0) status = cli_seed_standby(call, &options);
     if (status == 0) status = read_kept(call, &k);
     if (status) return status;
     options.tls = k.tls != NULL;

@@ -89,6 +89,20 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
                  "deploying succeeds at once"},                                                    \
         SERVE_NUMBER("deploy-timeout-ms", "N", 10, 86400000,                                       \
                      "how long the hook may take; default 300000"),                                \
+        {.name = "standby-of",                                                                     \
+         .value = "URL",                                                                           \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "be a copy of this server, which has --replicas: follow it and answer what only reads; without "  \
+                 "a file at --db one is fetched first. Nothing is sent, and --retain and --alert-url rest"},      \
+        {.name = "standby-key-file",                                                               \
+         .value = "FILE",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "a file whose one line is a key of that server with the role Replica"},           \
+        {.name = "promotable",                                                                     \
+         .kind = CLI_FLAG,                                                                         \
+         .help = "with --standby-of: say that this copy may take the primary's place"},            \
+        SERVE_NUMBER("max-lag", "SECONDS", 1, 86400,                                               \
+                     "with --standby-of: GET /readyz is 503 once the copy may lack what is older; default 30"), \
         {.name = "retain",                                                                         \
          .value = "HOURS,DAYS,LOGS",                                                               \
          .kind = CLI_TEXT,                                                                         \

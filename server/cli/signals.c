@@ -146,10 +146,15 @@ static sigset_t set_of_all(void)
     return set;
 }
 
-void signals_block(void)
+void signals_let(bool through)
 {
     const sigset_t set = set_of_all();
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    pthread_sigmask(through ? SIG_UNBLOCK : SIG_BLOCK, &set, NULL);
+}
+
+void signals_block(void)
+{
+    signals_let(false);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGUSR2, SIG_IGN);
 }

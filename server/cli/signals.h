@@ -9,6 +9,8 @@
 
 /* Before any other thread starts. */
 void signals_block(void);
+/* Lets them through, with their usual effect, or blocks them again: for what comes before the server. */
+void signals_let(bool through);
 /* Handles signals until the first SIGTERM or SIGINT. Then a second one ends the process at once,
  * and SIGHUP and SIGUSR1 do nothing any more. */
 void signals_serve(const cli_call *call, server *s);

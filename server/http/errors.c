@@ -55,8 +55,12 @@ static void put_place(tb_buf *out, const char *name, tb_text text)
 
 static void put_core(const tb_error *err, error_place place, tb_buf *out)
 {
-    (void)place;
     tb_answer_error(err, out);
+    if (!place.primary || out->failed) return;
+    out->len--; /* its brace */
+    tb_buf_str(out, ",");
+    put_member(out, "Primary", place.primary);
+    tb_buf_str(out, "}");
 }
 
 static void put_logging(const tb_error *err, error_place place, tb_buf *out)

@@ -20,6 +20,7 @@ typedef enum error_family {
 typedef struct error_place {
     tb_text path; /* instance */
     tb_text id;   /* the request's */
+    const char *primary; /* where a write is to be sent; NULL: it is no write to a copy */
 } error_place;
 
 /* Appends the body. ErrorDetails get one entry: the error's field, if it has one, and its message. */

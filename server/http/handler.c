@@ -122,6 +122,14 @@ static void accept_body(request *r)
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
 }
 
+static void refuse_write(request *r)
+{
+    tb_error err;
+    copy_refuse(&err, r->worker->server->copy);
+    request_fail_as(r, &err);
+    r->refused = true;
+}
+
 static void check_request(request *r, const char *method, const char *version)
 {
     worker *w = r->worker;
@@ -147,6 +155,10 @@ static void check_request(request *r, const char *method, const char *version)
     const tb_code code = access_check(r, &why);
     if (code) {
         refuse_request(r, code, NULL, why);
+        return;
+    }
+    if (s->copy && r->method != HTTP_GET && r->method != HTTP_HEAD && !r->route->reads) {
+        refuse_write(r);
         return;
     }
     if (s->limit && r->key && !limit_take(s->limit, r->account, r->start_us, &wait_s)) {

@@ -137,15 +137,35 @@ static void put_hinted(message_level level, const char *text)
     tb_buf_release(&said);
 }
 
-void message_say(message_level level, const char *fmt, ...)
+static void say(message_level level, const char *fmt, va_list args)
 {
     char *text;
-    va_list args;
     if (!message_wanted(level)) return;
-    va_start(args, fmt);
     const int n = vasprintf(&text, fmt, args);
-    va_end(args);
     if (put_hints) put_hinted(level, n < 0 ? fmt : text);
     else message_put(level, n < 0 ? fmt : text);
     if (n >= 0) free(text);
+}
+
+#define SAY(level)                                                                                 \
+    do {                                                                                           \
+        va_list args;                                                                              \
+        va_start(args, fmt);                                                                       \
+        say(level, fmt, args);                                                                     \
+        va_end(args);                                                                              \
+    } while (0)
+
+void message_say(message_level level, const char *fmt, ...)
+{
+    SAY(level);
+}
+
+void message_note(const char *fmt, ...)
+{
+    SAY(MESSAGE_INFO);
+}
+
+void message_error(const char *fmt, ...)
+{
+    SAY(MESSAGE_ERROR);
 }

@@ -44,6 +44,9 @@ bool message_wanted(message_level level);
 /* Writes a message, if its level is wanted, in one write, as other threads write too. Control bytes that it quotes are escaped
  * (tb_buf_shown), so they do nothing to a terminal; its own tabs and line ends stay. */
 void message_say(message_level level, const char *fmt, ...) TB_PRINTF(2, 3);
+/* The same at level info, and at level error: for modules that are given a function. */
+void message_note(const char *fmt, ...) TB_PRINTF(1, 2);
+void message_error(const char *fmt, ...) TB_PRINTF(1, 2);
 /* The same whatever levels are wanted, without hints: somebody has asked for it. */
 void message_put(message_level level, const char *text);
 /* The bytes of a message at a moment, for message_put. */

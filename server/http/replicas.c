@@ -18,7 +18,7 @@ tb_code replicas_open(server *s, tb_error *err)
     tb_code code = tb_store_replication(s->store, &now, err);
     if (code) return code;
     s->replicated = now.last.number > 0;
-    if (s->replicated || !s->options.replicas) return TB_OK;
+    if (s->replicated || !s->options.replicas || s->options.copy.link.url) return TB_OK;
     code = tb_store_write(s->store, switch_on, s, err);
     if (code) return code;
     s->replicated = true;
@@ -48,7 +48,7 @@ bool replicas_start(server *s)
     s->waiting = waiting_new(s->pool);
     s->followers = followers_new();
     s->bases = bases_new(o->db);
-    if (!o->idle)
+    if (!o->idle || s->copy)
         o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s};
     return s->waiting && s->followers && s->bases;
 }

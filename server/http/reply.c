@@ -7,6 +7,7 @@
  * handler returns, on the same thread. The library would add a date itself, but formats it for each answer. */
 #include "http/reply.h"
 
+#include <inttypes.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,12 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.disposition) ADD("Content-Disposition", r->reply.disposition);
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     if (r->reply.location) ADD("Location", r->reply.location);
+    char lag[24];
+    const copy_server *c = r->worker->server->copy;
+    if (c) {
+        snprintf(lag, sizeof lag, "%" PRId64, copy_lag_us(c) / 1000);
+        ADD("Tollbook-Replica-Lag-Ms", lag);
+    }
     for (const char *const *h = r->reply.headers; h && *h; h += 2)
         ADD(h[0], h[1]);
     for (const char *const *h = security_headers(r); *h; h += 2)
@@ -263,7 +270,7 @@ bool reply_send(request *r)
     bool no_body = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = no_body ? 0 : b.len;
     conn_set_phase(r->conn, CONN_SEND, r->sent, clock_coarse_us());
-    if (r->reply.again && !r->reply.close && !cors_allowed(r)) return queue(r, kept_response(r, &b));
+    if (r->reply.again && !r->reply.close && !s->copy && !cors_allowed(r)) return queue(r, kept_response(r, &b));
     struct MHD_Response *m = make_response(r, &b);
     bool ok = queue(r, m);
     MHD_destroy_response(m);

@@ -101,7 +101,7 @@ void request_log_failure(const request *r, const tb_error *err)
 static error_place error_place_of(const request *r, char *id)
 {
     request_id_text(r, id);
-    return (error_place){{r->target, r->path_len}, {id, REQUEST_ID_TEXT}};
+    return (error_place){.path = {r->target, r->path_len}, .id = {id, REQUEST_ID_TEXT}};
 }
 
 void request_put_problem(const request *r, const tb_error *err, tb_buf *out)
@@ -125,7 +125,9 @@ static void set_failure(request *r, const tb_error *err, bool named)
     if (!row) row = router_match_path(s->routes, s->n_routes, (tb_text){r->target, strcspn(r->target, "?")});
     if (row && r->conn->logging && !row->logging) row = NULL;
     char id[REQUEST_ID_TEXT];
-    errors_put(row ? row->errors : ERRORS_CORE, &shown, error_place_of(r, id), text);
+    error_place place = error_place_of(r, id);
+    if (err->code == TB_E_REPLICA_READ_ONLY && s->copy) place.primary = copy_primary(s->copy);
+    errors_put(row ? row->errors : ERRORS_CORE, &shown, place, text);
     bool close = r->reply.close;
     r->err = *err;
     r->reply = (reply){.kind = text->failed ? REPLY_EMPTY : REPLY_TEXT,

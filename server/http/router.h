@@ -58,6 +58,7 @@ typedef struct route {
     bool secret;  /* its body holds a key: wiped afterwards */
     bool keyed;   /* with the option metrics_key, account 0 alone may ask */
     bool bearer_key; /* a key may be sent as a bearer token, too */
+    bool reads;   /* not GET, and may be answered by a copy: it changes nothing in the file, or decides itself */
     bool logging; /* of the request logging API: bearer tokens, its own address */
     bool exact; /* only at its own path, not below /api */
     /* Answers the request, or submits a job and returns; then `finish` answers after it. */

@@ -64,7 +64,8 @@ static tb_code open_writing(server *s, tb_error *err)
     snprintf(owner, sizeof owner, "serve %s%s", s->options.tls ? "https://" : "", where);
     tb_store_options options = {
         .write = true, .owner = owner, .now_us = clock_now_us(s->options.fixed_now_us),
-        .clock = s->options.clock, .usage = usage_servers_client(s->options.usage)};
+        .clock = s->options.clock, .copy = s->options.copy.link.url != NULL,
+        .usage = usage_servers_client(s->options.usage)};
     upgrade_watch watch;
     upgrade_watch_begin(&watch, s->options.db, &options);
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
@@ -307,7 +308,7 @@ static tb_code open_parts(server *s, tb_error *err)
     if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
     if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
     if (!s->replicated) lanes[LANE_WAIT] = lanes[LANE_BASE] = (lane_options){0};
-    if (!o->n_tasks) lanes[LANE_PERIODIC] = (lane_options){0};
+    if (!o->n_tasks && !s->copy) lanes[LANE_PERIODIC] = (lane_options){0};
     s->pool = job_pool_new(lanes);
     if (s->pool && s->replicated && !replicas_start(s)) return tb_no_memory(err);
     s->cache = cache_new(o->cache_bytes);
@@ -343,6 +344,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
     tb_code code = open_front(s, err);
     if (code == TB_OK) code = open_writing(s, err);
+    if (code == TB_OK) code = copy_open(s, &s->copy, err);
     if (code == TB_OK) code = open_parts(s, err);
     if (code == TB_OK) code = publish_keys(s, s->store, err);
     if (code == TB_OK) code = publish_directory(s, s->store, err);
@@ -524,7 +526,7 @@ tb_code server_start(server *s, tb_error *err)
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     bool on = false;
-    if (!sends && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
+    if (!sends && !s->copy && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
         message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
     const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
@@ -546,6 +548,7 @@ tb_code server_start(server *s, tb_error *err)
         ok = s->workers[i].daemon != NULL;
     }
     ok = ok && front_start(s->front);
+    if (ok && s->copy) return copy_start(s->copy, err);
     return ok ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The server's threads do not start.");
 }
 
@@ -574,6 +577,7 @@ bool server_stop(server *s)
 {
     atomic_store(&s->stopping, true);
     front_drain(s->front);
+    copy_stop(s->copy);
     for (job_lane lane = 0; lane < LANE_PARSE; lane++)
         job_pool_halt(s->pool, lane);
     for (job_lane lane = 0; lane <= LANE_REMOTE; lane++)
@@ -644,6 +648,7 @@ void server_free(server *s)
     window_free(s->sign_ins);
     sessions_free(s->sessions);
     stream_slots_free(s->stream_slots);
+    copy_free(s->copy);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
     free(s);

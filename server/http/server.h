@@ -13,6 +13,7 @@
 #include "http/accesslog.h"
 #include "http/bases.h"
 #include "http/cache.h"
+#include "http/copy.h"
 #include "http/cors.h"
 #include "http/figures.h"
 #include "http/followers.h"
@@ -69,6 +70,7 @@ typedef struct server_options {
     const char *ca;               /* certificate authorities for outgoing requests; NULL: the system's */
     const char *registry_secrets; /* a folder of registries' passwords, or NULL */
     int64_t registry_us;          /* how long a look-up in a registry may take */
+    copy_options copy;            /* of a standby or a read replica */
     bool replicas;                /* switches replication on */
     int64_t keep_us, keep_bytes;  /* of pieces */
     int64_t (*clock)(void);       /* for the moments of pieces, in microseconds since 1970 */
@@ -123,6 +125,7 @@ typedef struct server {
     limit *failure_limit; /* of the server's own failures in its log, by code */
     front *front;
     writer *writer;
+    copy_server *copy;             /* NULL: this server is no copy */
     compactor compactor;    /* of usage on servers */
     struct {
         bool checked;     /* all were checked */

@@ -170,12 +170,23 @@ static void finish_group(group *g, const tb_error *failed)
     }
 }
 
+/* Runs a job that makes its transaction itself. */
+static tb_code run_bare(group *g, tb_error *err)
+{
+    write_job *job = g->first = g->rest;
+    g->rest = job->next;
+    job->next = NULL;
+    const tb_code code = job->run(job, g->w->store, err);
+    g->changed_keys = job->changed_keys;
+    return code;
+}
+
 /* Commits a transaction with the first of the jobs; returns the others. */
 static write_job *commit_group(writer *w, write_job *jobs)
 {
     group g = {.w = w, .last = &g.first, .rest = jobs};
     tb_error err = {0};
-    if (tb_store_write(w->store, run_jobs, &g, &err) != TB_OK) {
+    if ((jobs->bare ? run_bare(&g, &err) : tb_store_write(w->store, run_jobs, &g, &err)) != TB_OK) {
         if (!g.first) { /* the transaction did not begin */
             g.first = jobs;
             g.rest = NULL;

@@ -40,11 +40,13 @@ SEES = {
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     # Follows files and ships to a sink that it is given: it knows neither HTTP nor a database.
     "follow": {"base", "model", "intake", "store", "feed"},
-    "http": {"base", "model", "stats", "encode", "events", "store", "usage"},
+    # A copy's way to its primary: it knows neither the writer nor who asks.
+    "standby": {"base", "store"},
+    "http": {"base", "model", "stats", "encode", "events", "store", "usage", "standby"},
     # No face sees what bills and guesses but through the operations.
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
             "http", "registry", "webhook", "usage"},
-    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "usage", "http", "api"},
+    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},
@@ -70,7 +72,7 @@ STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
 # What the rest of the server may see of server/http/front: its face, a request's body, and the certificate of TLS.
 FRONT = {"http/front/front.h", "http/front/body.h", "http/front/pair.h"}
 
-SERVER = {"feed", "follow", "registry", "webhook", "usage", "http", "api", "cli", "packaging", "main"}
+SERVER = {"feed", "follow", "registry", "webhook", "usage", "standby", "http", "api", "cli", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
@@ -103,7 +105,7 @@ ONLY = {
     "sqlite3.h": ["engine/store/", "tests/"],
     "microhttpd.h": ["server/http/", "server/cli/version.c"],
     "gnutls/": ["server/http/front/tls.c"],
-    "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/", "server/usage/"],
+    "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/", "server/usage/", "server/standby/"],
     "jwt.h": ["server/http/token.c"],
     "openssl/": ["server/http/token_key.c", "server/cli/version.c"],
     "idn2.h": ["engine/intake/hosts.c"],
@@ -118,7 +120,7 @@ ONLY = {
     "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c"],
     "zstd.h": ["engine/logs/", "engine/store/replica/", "server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "engine/ops/", "server/api/", "server/cli/",
-                  "server/registry/", "server/http/token.c"],
+                  "server/registry/", "server/standby/", "server/http/token.c"],
     "sodium.h": ["engine/model/", "engine/events/", "engine/billing/", "engine/invoice/", "engine/ledger/", "engine/ops/", "engine/whatif/",
                  "engine/store/", "server/"],
     "xxhash.h": ["engine/base/hash.h", "engine/ops/", "engine/store/", "engine/rollup/", "server/"],

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const error_place place = {{"/mc/apps", 8}, {"0123456789abcdef", 16}};
+static const error_place place = {.path = {"/mc/apps", 8}, .id = {"0123456789abcdef", 16}};
 
 static void gives(error_family family, tb_code code, const char *field, const char *body)
 {

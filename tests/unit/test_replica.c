@@ -225,6 +225,48 @@ START_TEST(a_copy_takes_what_follows_alone)
 }
 END_TEST
 
+static tb_code add_key(tb_store *store, void *ctx, tb_error *err)
+{
+    tb_key key = {.account = 1, .roles = 1, .revoked_us = INT64_MAX, .hash = {7}};
+    (void)ctx;
+    return tb_store_key_add(store, &key, err);
+}
+
+static tb_code trim(tb_store *store, void *ctx, tb_error *err)
+{
+    return tb_store_trim_pieces(store, INT64_MAX, 0, INT64_MAX, ctx, err);
+}
+
+/* Opened as a copy, a file takes pieces and lets them be trimmed, and nothing else. */
+START_TEST(a_copy_is_changed_by_pieces_alone)
+{
+    tb_error err = {0};
+    const tb_store_options as_copy = {.write = true, .copy = true, .now_us = NOW_US};
+    char path[128];
+    tb_store *copy;
+    bool more;
+    kept k;
+    snprintf(path, sizeof path, "%.80s/copy.db", f.folder);
+    ok(tb_store_backup(f.store, path, NULL, NULL, NULL, &err));
+    add(1);
+    ok(tb_store_write(f.store, add_key, NULL, &err));
+    read_after(2, &k);
+    ok(tb_store_open(path, &as_copy, &copy, &err));
+    ck_assert_int_eq(tb_store_write(copy, add_key, NULL, &err), TB_E_REPLICA_READ_ONLY);
+    ok(tb_store_apply_piece(copy, &k.piece[0], &err));
+    ck_assert(!tb_store_applied_keys(copy));
+    ok(tb_store_apply_piece(copy, &k.piece[1], &err));
+    ck_assert(tb_store_applied_keys(copy));
+    ck_assert_int_eq(tb_store_write(copy, switch_off, NULL, &err), TB_E_REPLICA_READ_ONLY);
+    ok(tb_store_write(copy, trim, &more, &err));
+    const tb_replication ours = state(f.store), theirs = state(copy);
+    ck_assert_int_eq(memcmp(ours.last.chain, theirs.last.chain, TB_PIECE_CHAIN), 0);
+    ck_assert_int_eq(theirs.first, theirs.last.number);
+    tb_store_close(copy);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(pieces_are_bytes_and_again_pieces)
 {
     tb_error err = {0};
@@ -299,6 +341,7 @@ int main(void)
     tcase_add_test(t, what_is_undone_is_in_no_piece);
     tcase_add_test(t, old_pieces_are_trimmed);
     tcase_add_test(t, a_copy_takes_what_follows_alone);
+    tcase_add_test(t, a_copy_is_changed_by_pieces_alone);
     tcase_add_test(t, pieces_are_bytes_and_again_pieces);
     tcase_add_test(t, a_base_keeps_the_newest_piece);
     tcase_add_test(t, every_table_has_a_key);

@@ -166,6 +166,43 @@ START_TEST(a_job_that_is_to_be_alone_has_a_commit_of_its_own)
 }
 END_TEST
 
+static tb_code run_in_own(write_job *job, tb_store *store, tb_error *err)
+{
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = run(job, store, err);
+    if (!code) code = tb_store_commit(store, err);
+    if (code) tb_store_rollback(store);
+    return code;
+}
+
+/* A bare job makes its transaction itself; those beside it have theirs. */
+START_TEST(a_bare_job_commits_by_itself)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    task tasks[4] = {{.adds = true}, {.adds = true}, {.adds = true, .answer = TB_E_DIFFERENT}, {.adds = true}};
+    atomic_store(&keys_seen, false);
+    for (int i = 0; i < 4; i++) {
+        tasks[i].finished = &finished;
+        tasks[i].job = (write_job){.run = i == 1 || i == 2 ? run_in_own : run, .done = done, .owner = &tasks[i],
+                                   .alone = i == 1 || i == 2, .bare = i == 1 || i == 2};
+        ck_assert_int_eq(writer_submit(w, &tasks[i].job, NULL), TB_OK);
+    }
+    for (int i = 0; i < 4; i++)
+        sem_wait(&finished);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(tasks[i].job.code, i == 2 ? TB_E_DIFFERENT : TB_OK);
+    ck_assert(atomic_load(&keys_seen));
+    ck_assert(writer_alive(w));
+    writer_stop(w);
+    writer_free(w);
+    ck_assert_uint_eq(count_keys(store), 3);
+    fixture_release(&database);
+}
+END_TEST
+
 START_TEST(a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before)
 {
     tb_store *store = open_store();
@@ -658,6 +695,7 @@ int main(void)
     tcase_add_loop_test(tc, damaged_usage_fails_those_who_meet_it_alone, 0, 2);
     tcase_add_test(tc, those_that_wait_are_committed_together_and_a_bad_one_loses_itself_alone);
     tcase_add_test(tc, a_job_that_is_to_be_alone_has_a_commit_of_its_own);
+    tcase_add_test(tc, a_bare_job_commits_by_itself);
     tcase_add_test(tc, a_change_of_keys_is_acknowledged_when_it_is_in_force_and_not_before);
     tcase_add_test(tc, a_writer_that_keys_pending_stops_all_the_same);
     tcase_add_test(tc, the_queue_is_bounded_and_a_stop_finishes_it);

@@ -79,7 +79,9 @@ struct tb_store {
 
     int64_t (*clock)(void);      /* writer: for the moments of pieces; NULL: opened_us */
     int64_t opened_us;
-    struct tb__capture *capture; /* replica/capture.h; NULL: the file is not replicated, or this is a reader or a copy */
+    struct tb__capture *capture; /* replica/capture.h; NULL: the file is not replicated, or this is a reader */
+    bool copy;                   /* writer: of a copy, whose capture only finds out that something was changed */
+    bool applied_keys;           /* the last piece that it applied changed keys */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
     size_t n_places, cap_places;

@@ -282,6 +282,7 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
     store->plane = (tb__plane){&tb__file_counters, &tb__file_logs, &tb__file_events};
     store->write = options->write;
     store->clock = options->clock;
+    store->copy = options->write && options->copy;
     store->opened_us = options->now_us;
     const char *owner = options->owner ? options->owner : "a writer";
     tb_code code = tb__hold(path, options->write ? owner : NULL, &store->held, err);
@@ -466,7 +467,12 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     if (code) code = open_immutable(store, options, code, &version, err);
     if (!code) code = check_held(store, err);
     if (!code && version < tb__schema_version) {
-        if (options->write) code = migrate(store, options, (int)version, err);
+        if (store->copy)
+            code = tb_fail(err, TB_E_DIFFERENT, NULL,
+                           "%s is a copy with the older schema %lld. Upgrade its primary, remove the copy and start again: it is "
+                           "made anew.",
+                           path, (long long)version);
+        else if (options->write) code = migrate(store, options, (int)version, err);
         else
             code = tb_fail(err, TB_E_READ_ONLY, NULL,
                            "%s has the older schema %lld. Back it up with the tollbook that wrote "

@@ -228,6 +228,20 @@ void tb__capture_end(tb_store *store)
     store->capture = NULL;
 }
 
+void tb__capture_hold(tb_store *store, bool held)
+{
+    if (store->capture) sqlite3_preupdate_hook(store->db, held ? NULL : on_change, held ? NULL : store->capture);
+}
+
+bool tb__capture_is_empty(const tb_store *store)
+{
+    const struct tb__capture *c = store->capture;
+    bool empty = c->n_written == 0 && !c->failed;
+    for (size_t i = 0; empty && i < c->n_tables; i++)
+        empty = c->table[i].changes.len == 0 && !c->table[i].changes.failed;
+    return empty;
+}
+
 void tb__capture_mark(tb_store *store)
 {
     struct tb__capture *c = store->capture;
@@ -338,13 +352,27 @@ tb_code tb__capture_take(tb_store *store, tb_buf *out, tb_error *err)
 
 /* --- applying --- */
 
+typedef struct applying {
+    tb_store *store;
+    char table[sizeof(((recorded_table *)0)->name)]; /* whose row did not fit */
+} applying;
+
 static int on_conflict(void *ctx, int kind, sqlite3_changeset_iter *at)
 {
+    applying *a = ctx;
     const char *name = "";
     int columns, operation, indirect;
     if (sqlite3changeset_op(at, &name, &columns, &operation, &indirect) == SQLITE_OK && kind != SQLITE_CHANGESET_FOREIGN_KEY)
-        snprintf(ctx, sizeof(((recorded_table *)0)->name), "%s", name);
+        snprintf(a->table, sizeof a->table, "%s", name);
     return SQLITE_CHANGESET_ABORT;
+}
+
+/* Called once for each table of a piece, before its changes. */
+static int note_table(void *ctx, const char *name)
+{
+    applying *a = ctx;
+    a->store->applied_keys |= strcmp(name, "key") == 0;
+    return 1;
 }
 
 static tb_code decompress(const void *data, size_t len, tb_buf *out, tb_error *err)
@@ -371,17 +399,18 @@ tb_code tb__capture_apply(tb_store *store, const void *data, size_t len, tb_erro
 {
     static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_DEFENSIVE}; /* nodes of R*Trees are rows, too */
     tb_buf plain;
-    char table[sizeof(((recorded_table *)0)->name)] = "";
+    applying a = {.store = store};
     tb_buf_init(&plain, CHANGES_MAX + ZSTD_DStreamOutSize(), NULL);
     tb_code code = decompress(data, len, &plain, err);
     if (!code) {
         for (size_t i = 0; i < sizeof off / sizeof *off; i++)
             sqlite3_db_config(store->db, off[i], 0, NULL);
-        const int rc = sqlite3changeset_apply(store->db, (int)plain.len, plain.data, NULL, on_conflict, table);
+        const int rc = sqlite3changeset_apply(store->db, (int)plain.len, plain.data, note_table, on_conflict, &a);
         for (size_t i = 0; i < sizeof off / sizeof *off; i++)
             sqlite3_db_config(store->db, off[i], 1, NULL);
         if (rc == SQLITE_ABORT || rc == SQLITE_SCHEMA)
-            code = tb_fail(err, TB_E_DIFFERENT, NULL, "%s is not a copy of its primary: a piece does not fit table %s.", store->path, table);
+            code = tb_fail(err, TB_E_DIFFERENT, NULL, "%s is not a copy of its primary: a piece does not fit table %s.", store->path,
+                           a.table);
         else if (rc != SQLITE_OK)
             code = tb__sqlite_fail(store->db, rc, store->path, err);
     }

@@ -12,6 +12,10 @@
 /* Begins to record the changes of this connection. Once, for a writer whose file is replicated. */
 TB_MUST_USE tb_code tb__capture_begin(tb_store *store, tb_error *err);
 void tb__capture_end(tb_store *store);
+/* Stops recording, and goes on. */
+void tb__capture_hold(tb_store *store, bool held);
+/* Whether nothing was recorded. */
+bool tb__capture_is_empty(const tb_store *store);
 /* Forgets what was recorded: of the transaction, or since the mark. */
 void tb__capture_forget(tb_store *store, bool whole);
 void tb__capture_mark(tb_store *store);

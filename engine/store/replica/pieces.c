@@ -110,6 +110,9 @@ tb_code tb__piece_add(tb_store *store, tb_error *err)
 {
     piece_row last;
     tb_buf data;
+    if (store->copy && !tb__capture_is_empty(store))
+        return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, NULL);
+    if (store->copy) return TB_OK;
     tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     if (code) return code;
     if (last.piece.number == 0) { /* switched off by this transaction, or never committed */
@@ -349,13 +352,21 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_r
 tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
 {
     piece_row last;
-    tb__capture_end(store); /* a copy makes no pieces of its own */
+    store->applied_keys = false;
+    if (!store->copy) tb__capture_end(store); /* a copy makes no pieces of its own */
     tb_code code = tb_store_begin(store, err);
     if (code) return code;
+    tb__capture_hold(store, true);
     code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     if (!code) code = apply_after(store, piece, &last, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     else tb__forget_content(store);
+    tb__capture_hold(store, false);
     return code;
+}
+
+bool tb_store_applied_keys(const tb_store *store)
+{
+    return store->applied_keys;
 }

@@ -1,0 +1,81 @@
+#include "cli/standby.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/signals.h"
+#include "http/message.h"
+#include "standby/seed.h"
+#include "tollbook/operation.h"
+
+#define MAX_LAG_S 30
+
+static int refuse_option(const cli_call *call, const char *sentence)
+{
+    cli_say(call, "%s", sentence);
+    return tb_code_exit(TB_E_USAGE);
+}
+
+static int read_address(const cli_call *call, link_options *link)
+{
+    static char url[2048]; /* without the slash at its end; one server a process */
+    const char *text = cli_text(call, "standby-of");
+    size_t len = strlen(text);
+    const bool tls = strncmp(text, "https://", 8) == 0;
+    if ((!tls && strncmp(text, "http://", 7) != 0) || len >= sizeof url || strpbrk(text, "?# "))
+        return refuse_option(call, "--standby-of is the address of the primary, such as https://tollbook.example:8443.");
+    while (len && text[len - 1] == '/')
+        len--;
+    memcpy(url, text, len);
+    url[len] = 0;
+    link->url = url;
+    if (!tls && !link_is_local(url))
+        cli_say(call, "warning: everything comes from %s in plain HTTP, and the key goes there so: put TLS in front of it, or a "
+                      "tunnel between the machines.", url);
+    return 0;
+}
+
+/* What a copy does not do rests until it is promoted: tasks of its own, and messages. */
+static void rest(server_options *o)
+{
+    o->n_tasks = 0;
+    o->outbox = (outbox_work){0};
+    o->idle = true;
+}
+
+int cli_read_standby(const cli_call *call, server_options *o)
+{
+    link_options *link = &o->copy.link;
+    const char *file = cli_text(call, "standby-key-file");
+    if (!cli_given(call, "standby-of")) {
+        if (file || cli_given(call, "promotable") || cli_given(call, "max-lag"))
+            return refuse_option(call, "--standby-key-file, --promotable and --max-lag need --standby-of URL.");
+        return 0;
+    }
+    if (!file) return refuse_option(call, "--standby-of needs --standby-key-file FILE, with a key of the role Replica.");
+    if (o->usage)
+        return refuse_option(call, "--standby-of and --usage exclude each other: the usage servers of a primary are written by it alone.");
+    int status = read_address(call, link);
+    if (status) return status;
+    link->key = cli_key_of_file(call, file);
+    if (!link->key) return tb_code_exit(TB_E_USAGE);
+    link->ca = o->ca;
+    link->promotable = cli_given(call, "promotable");
+    o->copy.max_lag_us = cli_number(call, "max-lag", MAX_LAG_S) * 1000000;
+    o->copy.check = tb_verify;
+    rest(o);
+    return 0;
+}
+
+int cli_seed_standby(const cli_call *call, const server_options *o)
+{
+    const seed_options options = {.link = o->copy.link, .db = o->db, .check = tb_verify, .note = message_note, .warn = message_error};
+    tb_error err;
+    if (!o->copy.link.url || access(o->db, F_OK) == 0 || errno != ENOENT) return 0;
+    signals_let(true);
+    const tb_code code = seed_copy(&options, &err);
+    signals_let(false);
+    return code ? cli_fail(call, NULL, &err) : 0;
+}

@@ -1,0 +1,224 @@
+/* libcurl's multi interface, of which the one handle is used alone: its poll can be woken by another thread. */
+#include "standby/link.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#define CONNECT_MS 5000L
+#define BODY_MAX   ((size_t)1 << 20) /* of an answer that is kept whole */
+#define POLL_MS    1000
+
+static int64_t mono_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+tb_code link_open(primary_link *l, const link_options *options, tb_error *err)
+{
+    *l = (primary_link){.options = *options};
+    tb_buf_init(&l->body, BODY_MAX, NULL);
+    l->curl = curl_easy_init();
+    l->multi = curl_multi_init();
+    if (l->curl && l->multi) return TB_OK;
+    link_close(l);
+    return tb_no_memory(err);
+}
+
+void link_close(primary_link *l)
+{
+    tb_buf_release(&l->body);
+    if (l->multi) curl_multi_cleanup(l->multi);
+    if (l->curl) curl_easy_cleanup(l->curl);
+    l->multi = NULL;
+    l->curl = NULL;
+}
+
+void link_cut(primary_link *l)
+{
+    atomic_store(&l->cut, true);
+    if (l->multi) curl_multi_wakeup(l->multi);
+}
+
+bool link_pause(primary_link *l, int64_t wait_us)
+{
+    const int64_t until_us = mono_us() + wait_us;
+    for (int64_t left_us; !atomic_load(&l->cut) && (left_us = until_us - mono_us()) > 0;)
+        curl_multi_poll(l->multi, NULL, 0, (int)(left_us / 1000) + 1, NULL);
+    return !atomic_load(&l->cut);
+}
+
+bool link_is_local(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host ? host + 3 : url;
+    const size_t len = strcspn(host, ":/?");
+    return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len) || strncmp(host, "[::1]", 5) == 0;
+}
+
+/* --- the answer --- */
+
+static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
+{
+    primary_link *l = ctx;
+    const size_t len = size * n;
+    curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
+    if (l->take && (l->status == 200 || l->status == 206)) {
+        l->refused = !l->take(l->ctx, bytes, len);
+        return l->refused ? 0 : len;
+    }
+    tb_buf_add(&l->body, bytes, len);
+    return l->body.failed ? 0 : len;
+}
+
+/* The value of a header of this name, its end not counted; NULL: it is another header. */
+static const char *value_of(const char *line, size_t len, const char *name, size_t *ret_len)
+{
+    const size_t at = strlen(name);
+    if (len <= at || strncasecmp(line, name, at) != 0 || line[at] != ':') return NULL;
+    const char *from = line + at + 1, *to = line + len;
+    while (from < to && *from == ' ')
+        from++;
+    while (to > from && (to[-1] == '\r' || to[-1] == '\n' || to[-1] == ' '))
+        to--;
+    *ret_len = (size_t)(to - from);
+    return from;
+}
+
+static uint64_t number_of(const char *text, size_t len)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < len && text[i] >= '0' && text[i] <= '9' && i < 19; i++)
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    return number;
+}
+
+static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
+{
+    primary_link *l = ctx;
+    const size_t len = size * n;
+    size_t n_value;
+    const char *value;
+    if (len <= 2) l->answered_us = mono_us();
+    if ((value = value_of(bytes, len, "Tollbook-Piece", &n_value))) {
+        l->piece = (int64_t)number_of(value, n_value);
+    } else if ((value = value_of(bytes, len, "ETag", &n_value)) && n_value < sizeof l->tag) {
+        memcpy(l->tag, value, n_value);
+        l->tag[n_value] = 0;
+    } else if ((value = value_of(bytes, len, "Content-Length", &n_value)) && !l->whole) {
+        l->whole = number_of(value, n_value);
+    } else if ((value = value_of(bytes, len, "Content-Range", &n_value))) {
+        const char *slash = memchr(value, '/', n_value);
+        if (slash) l->whole = number_of(slash + 1, n_value - (size_t)(slash + 1 - value));
+    }
+    return len;
+}
+
+/* --- one exchange --- */
+
+static bool add_field_line(struct curl_slist **lines, const char *name, const char *value, const char *more)
+{
+    char line[1024];
+    const int n = snprintf(line, sizeof line, "%s: %s%s", name, value, more);
+    struct curl_slist *longer = n > 0 && (size_t)n < sizeof line ? curl_slist_append(*lines, line) : NULL;
+    explicit_bzero(line, sizeof line);
+    if (longer) *lines = longer;
+    return longer != NULL;
+}
+
+static bool add_lines(const primary_link *l, const link_request *q, struct curl_slist **lines)
+{
+    const link_options *o = &l->options;
+    char range[40];
+    snprintf(range, sizeof range, "bytes=%" PRIu64 "-", q->from);
+    return add_field_line(lines, "AccessKey", o->key, "") &&
+           (!o->name[0] || add_field_line(lines, "Tollbook-Replica", o->name, o->promotable ? "; promotable" : "")) &&
+           (!q->from || (add_field_line(lines, "Range", range, "") && add_field_line(lines, "If-Range", q->tag, "")));
+}
+
+static void prepare_exchange(primary_link *l, const link_request *q, const char *url, struct curl_slist *lines)
+{
+    CURL *curl = l->curl;
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 5L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 5L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, q->quiet_s);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, l);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, l);
+    if (l->options.ca) curl_easy_setopt(curl, CURLOPT_CAINFO, l->options.ca);
+    if (link_is_local(url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+}
+
+/* Until the exchange ends or the link is cut. */
+static CURLcode perform(primary_link *l)
+{
+    CURLcode rc = CURLE_FAILED_INIT;
+    int running = 1, left;
+    if (curl_multi_add_handle(l->multi, l->curl) != CURLM_OK) return rc;
+    while (running && !atomic_load(&l->cut)) {
+        if (curl_multi_perform(l->multi, &running) != CURLM_OK) break;
+        if (running) curl_multi_poll(l->multi, NULL, 0, POLL_MS, NULL);
+    }
+    for (const CURLMsg *m; (m = curl_multi_info_read(l->multi, &left));)
+        if (m->msg == CURLMSG_DONE) rc = m->data.result;
+    curl_multi_remove_handle(l->multi, l->curl);
+    return rc;
+}
+
+tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
+{
+    char url[2400];
+    struct curl_slist *lines = NULL;
+    l->status = 0;
+    l->piece = 0;
+    l->whole = 0;
+    l->tag[0] = 0;
+    l->body.len = 0;
+    l->body.failed = l->refused = false;
+    l->take = request->take;
+    l->ctx = request->ctx;
+    const int n = snprintf(url, sizeof url, "%s%s", l->options.url, request->path);
+    if (n < 0 || (size_t)n >= sizeof url) return tb_fail(err, TB_E_USAGE, NULL, "The primary's address is too long.");
+    if (!add_lines(l, request, &lines)) {
+        curl_slist_free_all(lines);
+        return tb_no_memory(err);
+    }
+    prepare_exchange(l, request, url, lines);
+    const CURLcode rc = perform(l);
+    curl_slist_free_all(lines);
+    if (atomic_load(&l->cut)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    if (rc != CURLE_OK && !l->refused) l->status = 0;
+    if (rc != CURLE_OK && !l->refused)
+        return tb_fail(err, TB_E_AWAY, NULL, "%s.%s", curl_easy_strerror(rc),
+                       rc == CURLE_PEER_FAILED_VERIFICATION ? " serve --ca FILE names the authority of its certificate." : "");
+    curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
+    return TB_OK;
+}
+
+tb_code link_refusal(const primary_link *l, tb_error *err)
+{
+    json_t *answer = l->body.len ? json_loadb(l->body.data, l->body.len, 0, NULL) : NULL;
+    const char *message = json_string_value(json_object_get(answer, "Message"));
+    const tb_code code = tb_fail(err, TB_E_AWAY, NULL, "It answers %ld%s%.200s", l->status, message ? ": " : ".", message ? message : "");
+    json_decref(answer);
+    return code;
+}

@@ -1,0 +1,66 @@
+/* Requests of a standby to its primary, one after another over one connection. No redirect is followed. An exchange has no
+ * limit of time, as a base takes long, but ends when nothing comes any more, and at once when the link is cut. */
+#ifndef TOLLBOOK_SERVER_STANDBY_LINK_H
+#define TOLLBOOK_SERVER_STANDBY_LINK_H
+
+#include <curl/curl.h>
+#include <stdatomic.h>
+
+#include "tollbook/buf.h"
+#include "tollbook/error.h"
+
+#define LINK_NAME_MAX 64 /* letters, digits, dots, underscores and hyphens */
+#define LINK_TAG_MAX  128
+
+typedef struct link_options {
+    const char *url; /* the primary's, without a slash at its end */
+    const char *key;
+    const char *ca;  /* a file of certificate authorities; NULL: the system's */
+    char name[LINK_NAME_MAX + 1]; /* how the primary lists this standby; "": it is not told */
+    bool promotable;
+} link_options;
+
+/* A thread's own, but for link_cut. */
+typedef struct primary_link {
+    link_options options; /* its texts are borrowed */
+    CURL *curl;
+    CURLM *multi;
+    atomic_bool cut;
+    /* The last answer: */
+    long status;
+    int64_t piece;  /* Tollbook-Piece; 0: it has none */
+    uint64_t whole; /* length of the whole, from Content-Range or Content-Length; 0: not told */
+    char tag[LINK_TAG_MAX];
+    tb_buf body;    /* unless `take` got it */
+    int64_t answered_us; /* monotonic: when its head was there */
+    /* Of the running exchange: */
+    bool (*take)(void *ctx, const char *bytes, size_t len);
+    void *ctx;
+    bool refused; /* `take` returned false */
+} primary_link;
+
+typedef struct link_request {
+    const char *path; /* with its query */
+    long quiet_s;     /* it ends when nothing came for so long */
+    uint64_t from;    /* the first byte wanted, of the answer with this tag; 0: all */
+    const char *tag;
+    /* Gets the body of a 200 or 206, bit by bit; false ends the exchange. NULL: link.body does. */
+    bool (*take)(void *ctx, const char *bytes, size_t len);
+    void *ctx;
+} link_request;
+
+TB_MUST_USE tb_code link_open(primary_link *l, const link_options *options, tb_error *err);
+void link_close(primary_link *l);
+/* TB_OK: a whole answer came, or `take` ended it; l->status is any. TB_E_AWAY: none came, and err says why. TB_E_STOPPED: the
+ * link was cut. */
+TB_MUST_USE tb_code link_ask(primary_link *l, const link_request *request, tb_error *err);
+/* What a refusal says, as an error: the answer's Message. */
+TB_MUST_USE tb_code link_refusal(const primary_link *l, tb_error *err);
+/* Waits, or returns false at once when the link is cut. */
+bool link_pause(primary_link *l, int64_t wait_us);
+/* Ends the running exchange and every later one; any thread. */
+void link_cut(primary_link *l);
+/* Whether the address is this machine's, which needs no TLS. */
+bool link_is_local(const char *url);
+
+#endif

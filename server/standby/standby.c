@@ -1,0 +1,293 @@
+#include "standby/standby.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAUSE_US      INT64_C(100000) /* before the first try again; doubled each time */
+#define PAUSE_MOST_US INT64_C(5000000)
+#define QUIET_S       30L
+#define BYTES_KEPT    ((size_t)8 << 20) /* of memory for pieces, for the next answer */
+#define MISFITS       3 /* a piece that does not fit is fetched so often: it may have been damaged on its way */
+
+/* What a server says of itself. */
+typedef struct state {
+    int64_t piece;
+    char digest[STANDBY_DIGEST];
+} state;
+
+struct standby {
+    standby_options options;
+    primary_link link;
+    pthread_t thread;
+    bool started;
+    _Atomic int64_t current_us; /* monotonic: as of when the copy is known to have all */
+    atomic_bool ended, connected;
+    /* Of the thread: */
+    tb_piece last; /* of the copy, without data */
+    tb_buf bytes;  /* of a piece that is not whole yet */
+    bool came;     /* this answer had a piece */
+    unsigned misfits;
+    bool ends;     /* for this reason: the state below, if `compared`, is the primary's */
+    bool compared;
+    char reason[sizeof ((tb_error *)0)->message];
+    tb_code code;  /* of taking this answer's pieces */
+    tb_error err;
+    bool said;     /* that nothing can be taken, */
+    long said_of;  /* with this status of the answer; 0: there was none */
+    int64_t pause_us, compare_us; /* when to compare next */
+    state theirs;  /* to be compared once the copy has this piece; piece 0: nothing waits */
+};
+
+static int64_t mono_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* --- the end --- */
+
+static tb_code ask_state(standby *s, state *ret, tb_error *err)
+{
+    const link_request request = {.path = "/replica/status", .quiet_s = QUIET_S};
+    tb_code code = link_ask(&s->link, &request, err);
+    if (code) return code;
+    if (s->link.status != 200) return link_refusal(&s->link, err);
+    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
+    const char *digest = json_string_value(json_object_get(answer, "digest"));
+    *ret = (state){.piece = json_integer_value(json_object_get(answer, "piece"))};
+    if (digest) snprintf(ret->digest, sizeof ret->digest, "%s", digest);
+    json_decref(answer);
+    return digest ? TB_OK : tb_fail(err, TB_E_AWAY, NULL, "Its state cannot be read.");
+}
+
+static tb_code look_at_own(standby *s, state *ret, tb_error *err)
+{
+    tb_piece last;
+    const tb_code code = s->options.look(s->options.ctx, &last, ret->digest, err);
+    if (!code) ret->piece = last.number;
+    return code;
+}
+
+/* Applying is to end; while an answer is taken nothing can be asked. */
+static void end(standby *s, const char *reason)
+{
+    s->ends = true;
+    snprintf(s->reason, sizeof s->reason, "%s", reason);
+}
+
+/* Ends applying for good, and says what is here and what is there. */
+static void say_end(standby *s)
+{
+    state own = {.piece = s->last.number}, theirs = s->theirs;
+    tb_error ignored;
+    if (look_at_own(s, &own, &ignored)) snprintf(own.digest, sizeof own.digest, "unknown");
+    if (!s->compared && ask_state(s, &theirs, &ignored)) theirs = (state){.digest = "unknown"};
+    s->options.warn("this copy follows its primary no longer. %s Here: piece %" PRId64 ", digest %s; there: piece %" PRId64
+                   ", digest %s. Stop this server, remove %s and start it again: a new copy is made.",
+                   s->reason, own.piece, own.digest, theirs.piece, theirs.digest, s->options.db);
+    atomic_store(&s->ended, true);
+}
+
+/* --- digests --- */
+
+/* Where the copy has just the piece that the primary's digest was of. */
+static void compare_digests(standby *s)
+{
+    state own;
+    tb_error err;
+    if (!s->theirs.piece || s->theirs.piece != s->last.number || look_at_own(s, &own, &err) || own.piece != s->theirs.piece)
+        return;
+    s->compared = strcmp(own.digest, s->theirs.digest) != 0;
+    if (s->compared) end(s, "Its content is another than the primary's.");
+    else s->theirs.piece = 0;
+}
+
+static tb_code compare_if_due(standby *s, tb_error *err)
+{
+    if (mono_us() < s->compare_us) return TB_OK;
+    tb_code code = ask_state(s, &s->theirs, err);
+    if (code) return code;
+    s->compare_us = mono_us() + STANDBY_COMPARE_US;
+    compare_digests(s);
+    return TB_OK;
+}
+
+/* --- pieces --- */
+
+static tb_code misfit(standby *s, const tb_piece *piece, tb_error *err)
+{
+    tb_fail(err, TB_E_AWAY, NULL, "Piece %" PRId64 " that came does not follow piece %" PRId64 " of this copy.", piece->number,
+            s->last.number);
+    if (++s->misfits >= MISFITS) end(s, err->message);
+    return TB_E_AWAY;
+}
+
+static tb_code take_piece(standby *s, const tb_piece *piece, tb_error *err)
+{
+    if (piece->number < s->last.number) return TB_OK;
+    if (piece->number == s->last.number && memcmp(piece->chain, s->last.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
+    if (!tb_piece_follows(piece, &s->last)) return misfit(s, piece, err);
+    const tb_code code = s->options.apply(s->options.ctx, piece, err);
+    if (code == TB_E_DIFFERENT) end(s, err->message);
+    if (code) return code;
+    s->last = *piece;
+    s->last.data = NULL;
+    s->came = true;
+    s->misfits = 0;
+    compare_digests(s);
+    return TB_OK;
+}
+
+/* Takes the whole pieces out of what has come. */
+static bool take_bytes(void *ctx, const char *bytes, size_t len)
+{
+    standby *s = ctx;
+    size_t at = 0, n = 1;
+    tb_piece piece;
+    tb_buf_add(&s->bytes, bytes, len);
+    s->code = tb_buf_check(&s->bytes, &s->err);
+    while (!s->code && n && at < s->bytes.len && !s->ends) {
+        s->code = tb_piece_read(s->bytes.data + at, s->bytes.len - at, &piece, &n, &s->err);
+        if (!s->code && n) s->code = take_piece(s, &piece, &s->err);
+        at += n;
+    }
+    if (at) memmove(s->bytes.data, s->bytes.data + at, s->bytes.len - at);
+    s->bytes.len -= at;
+    return !s->code && !s->ends;
+}
+
+static tb_code follow(standby *s, tb_error *err)
+{
+    char path[80];
+    const int64_t asked_us = mono_us();
+    snprintf(path, sizeof path, "/replica/pieces?after=%" PRId64 "&wait=%d", s->last.number, STANDBY_WAIT_S);
+    const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_bytes, .ctx = s};
+    if (s->bytes.cap > BYTES_KEPT) tb_buf_release(&s->bytes);
+    s->bytes.len = 0;
+    s->bytes.failed = s->came = false;
+    s->code = TB_OK;
+    tb_code code = link_ask(&s->link, &request, err);
+    if (code || s->ends) return code;
+    if (s->code) {
+        *err = s->err;
+        return s->code;
+    }
+    if (s->link.status != 200) {
+        code = link_refusal(&s->link, err);
+        if (s->link.status == 410) end(s, err->message);
+        return code;
+    }
+    if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
+    /* Where more pieces are left, the head of the answer says so. */
+    if (!s->came || s->last.number >= s->link.piece)
+        atomic_store(&s->current_us, s->came && !s->link.piece ? asked_us : s->link.answered_us);
+    return TB_OK;
+}
+
+/* --- the thread --- */
+
+static void note_away(standby *s, const tb_error *err)
+{
+    atomic_store(&s->connected, false);
+    if (!s->said || s->said_of != s->link.status)
+        s->options.warn("nothing can be taken from the primary %s: %s It is tried again until it can.", s->options.link.url,
+                       err->message);
+    s->said = true;
+    s->said_of = s->link.status;
+    s->compare_us = 0; /* it may be another file when it is back */
+}
+
+static void note_back(standby *s)
+{
+    if (!atomic_exchange(&s->connected, true))
+        s->options.note("following %s from piece %" PRId64 " on", s->options.link.url, s->last.number);
+    s->said = false;
+    s->pause_us = PAUSE_US;
+}
+
+static void *follow_on(void *arg)
+{
+    standby *s = arg;
+    tb_error err = {0};
+    for (;;) {
+        tb_code code = follow(s, &err);
+        if (!code && !s->ends) code = compare_if_due(s, &err);
+        if (code == TB_E_STOPPED || s->ends) break;
+        if (!code) {
+            note_back(s);
+            continue;
+        }
+        note_away(s, &err);
+        if (!s->came && !link_pause(&s->link, s->pause_us)) break;
+        s->pause_us = s->pause_us * 2 < PAUSE_MOST_US ? s->pause_us * 2 : PAUSE_MOST_US;
+    }
+    if (s->ends) say_end(s);
+    atomic_store(&s->connected, false);
+    return NULL;
+}
+
+tb_code standby_new(const standby_options *options, standby **ret, tb_error *err)
+{
+    standby *s = calloc(1, sizeof *s);
+    if (!s) return tb_no_memory(err);
+    s->options = *options;
+    s->pause_us = PAUSE_US;
+    tb_buf_init(&s->bytes, TB_PIECE_MAX + TB_PIECE_HEAD + CURL_MAX_WRITE_SIZE, NULL);
+    char digest[STANDBY_DIGEST];
+    tb_code code = link_open(&s->link, &options->link, err);
+    if (!code) code = options->look(options->ctx, &s->last, digest, err);
+    if (!code && !s->last.number)
+        code = tb_fail(err, TB_E_USAGE, NULL, "%s is no copy of a replicated database: remove it or name another --db, and a copy is made.",
+                       options->db);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t age_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 - s->last.at_us;
+    atomic_init(&s->current_us, mono_us() - (age_us > 0 ? age_us : 0));
+    if (code) standby_free(s);
+    else *ret = s;
+    return code;
+}
+
+tb_code standby_start(standby *s, tb_error *err)
+{
+    s->started = pthread_create(&s->thread, NULL, follow_on, s) == 0;
+    return s->started ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The standby's thread does not start.");
+}
+
+void standby_stop(standby *s)
+{
+    link_cut(&s->link);
+    if (s->started) pthread_join(s->thread, NULL);
+    s->started = false;
+}
+
+void standby_free(standby *s)
+{
+    if (!s) return;
+    link_close(&s->link);
+    tb_buf_release(&s->bytes);
+    free(s);
+}
+
+/* --- what others ask --- */
+
+int64_t standby_lag_us(const standby *s)
+{
+    return mono_us() - atomic_load(&s->current_us);
+}
+
+bool standby_ended(const standby *s)
+{
+    return atomic_load(&s->ended);
+}
+
+bool standby_is_connected(const standby *s)
+{
+    return atomic_load(&s->connected);
+}
