@@ -276,10 +276,14 @@ class Breaks(unittest.TestCase):
 
     @long_form
     def test_the_primary_goes_and_comes_back(self):
-        standby = self.standby("--max-lag", 1)
+        standby = self.standby("--max-lag", 3)
+        second = Standby(self.primary, "--max-lag", 3, url=standby.url)
+        self.addCleanup(second.close)
         until(lambda: standby.get("/readyz", None).status == 200, standby)
+        until(lambda: second.get("/readyz", None).status == 200, second)
         self.assertEqual(self.primary.stop(), 0)
         until(lambda: standby.get("/readyz", None).status == 503, standby)
+        until(lambda: second.get("/readyz", None).status == 503, second)  # the lag of what it follows is its own, too
         self.assertGreaterEqual(int(standby.get("/user").headers["tollbook-replica-lag-ms"]), 1000)
         self.assertEqual(standby.metric("tollbook_replica_following"), 0)
         run("apply", "--db", self.primary.db, self.catalog(103))  # a command makes a piece, too
