@@ -40,6 +40,7 @@ static int read_address(const cli_call *call, link_options *link)
 /* What a copy does not do rests until it is promoted: tasks of its own, and messages. */
 static void rest(server_options *o)
 {
+    if (o->outbox.end) o->outbox.end(o->outbox.ctx);
     o->n_tasks = 0;
     o->outbox = (outbox_work){0};
     o->idle = true;

@@ -109,6 +109,8 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
     if (len <= 2) l->answered_us = mono_us();
     if ((value = value_of(bytes, len, "Tollbook-Piece", &n_value))) {
         l->piece = (int64_t)number_of(value, n_value);
+    } else if ((value = value_of(bytes, len, "Tollbook-Replica-Lag-Ms", &n_value))) {
+        l->lag_ms = (int64_t)number_of(value, n_value);
     } else if ((value = value_of(bytes, len, "ETag", &n_value)) && n_value < sizeof l->tag) {
         memcpy(l->tag, value, n_value);
         l->tag[n_value] = 0;
@@ -189,7 +191,7 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
     char url[2400];
     struct curl_slist *lines = NULL;
     l->status = 0;
-    l->piece = 0;
+    l->piece = l->lag_ms = 0;
     l->whole = 0;
     l->tag[0] = 0;
     l->body.len = 0;

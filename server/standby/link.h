@@ -29,6 +29,7 @@ typedef struct primary_link {
     /* The last answer: */
     long status;
     int64_t piece;  /* Tollbook-Piece; 0: it has none */
+    int64_t lag_ms; /* Tollbook-Replica-Lag-Ms, of a standby; else 0 */
     uint64_t whole; /* length of the whole, from Content-Range or Content-Length; 0: not told */
     char tag[LINK_TAG_MAX];
     tb_buf body;    /* unless `take` got it */

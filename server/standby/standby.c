@@ -162,6 +162,14 @@ static bool take_bytes(void *ctx, const char *bytes, size_t len)
     return !s->code && !s->ends;
 }
 
+/* It has all that the answering server had at this moment: another standby, perhaps, which lags itself. */
+static void note_current(standby *s, int64_t at_us)
+{
+    if (s->link.lag_ms > INT64_MAX / 2000) return;
+    const int64_t current_us = at_us - s->link.lag_ms * 1000;
+    if (current_us > atomic_load(&s->current_us)) atomic_store(&s->current_us, current_us);
+}
+
 static tb_code follow(standby *s, tb_error *err)
 {
     char path[80];
@@ -186,7 +194,7 @@ static tb_code follow(standby *s, tb_error *err)
     if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
     /* Where more pieces are left, the head of the answer says so. */
     if (!s->came || s->last.number >= s->link.piece)
-        atomic_store(&s->current_us, s->came && !s->link.piece ? asked_us : s->link.answered_us);
+        note_current(s, s->came && !s->link.piece ? asked_us : s->link.answered_us);
     return TB_OK;
 }
 

@@ -164,6 +164,8 @@ class Case(unittest.TestCase):
         level(standby)
         for path, key in [*((p, "user") for p in (*ASKED, *more)), *((p, "operator") for p in OPERATOR)]:
             ours, theirs = standby.get(path, key), self.primary.get(path, key)
+            if 429 in (ours.status, theirs.status):
+                continue  # request logs are asked for rarely; each server counts by itself
             self.assertEqual((ours.status, ours.body), (theirs.status, theirs.body), path)
             self.assertIn("tollbook-replica-lag-ms", ours.headers, path)
             self.assertNotIn("tollbook-replica-lag-ms", theirs.headers, path)
@@ -276,10 +278,14 @@ class Breaks(unittest.TestCase):
 
     @long_form
     def test_the_primary_goes_and_comes_back(self):
-        standby = self.standby("--max-lag", 1)
+        standby = self.standby("--max-lag", 3)
+        second = Standby(self.primary, "--max-lag", 3, url=standby.url)
+        self.addCleanup(second.close)
         until(lambda: standby.get("/readyz", None).status == 200, standby)
+        until(lambda: second.get("/readyz", None).status == 200, second)
         self.assertEqual(self.primary.stop(), 0)
         until(lambda: standby.get("/readyz", None).status == 503, standby)
+        until(lambda: second.get("/readyz", None).status == 503, second)  # the lag of what it follows is its own, too
         self.assertGreaterEqual(int(standby.get("/user").headers["tollbook-replica-lag-ms"]), 1000)
         self.assertEqual(standby.metric("tollbook_replica_following"), 0)
         run("apply", "--db", self.primary.db, self.catalog(103))  # a command makes a piece, too
