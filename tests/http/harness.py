@@ -102,8 +102,14 @@ class Tls:
 
     def client(self):
         context = ssl.create_default_context(cafile=self.certificate)
+        context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)  # Python sets it: a cut stream would have a clean end
         context.sslsocket_class = TlsSocket
         return context
+
+
+def is_cut(error):
+    """Whether the stream ended without a closure alert: Pythons differ in what they raise."""
+    return isinstance(error, ssl.SSLEOFError) or error.reason == "UNEXPECTED_EOF_WHILE_READING"
 
 
 class TlsSocket(ssl.SSLSocket):
@@ -112,7 +118,9 @@ class TlsSocket(ssl.SSLSocket):
     def recv(self, *arguments):
         try:
             return super().recv(*arguments)
-        except ssl.SSLEOFError as end:
+        except ssl.SSLError as end:
+            if not is_cut(end):
+                raise
             raise ConnectionResetError("no closure alert") from end
 
     def sendall(self, *arguments):
