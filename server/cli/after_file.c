@@ -82,10 +82,11 @@ static void start(after_file *a)
     char path[ARCHIVE_PATH_MAX];
     char *words[] = {(char *)(uintptr_t)a->command, path, NULL};
     posix_spawn_file_actions_t files;
+    const int errors = STDERR_FILENO;
     archive_path(a->folder, a->name, path);
     if (posix_spawn_file_actions_init(&files)) return;
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, errors, STDOUT_FILENO);
     const int rc = posix_spawnp(&a->child, a->command, &files, NULL, words, environ);
     posix_spawn_file_actions_destroy(&files);
     if (rc == 0) return;

@@ -406,7 +406,7 @@ static int start(follower *f)
 }
 
 /* What there is by now is written. A base that is being made is given up: the next start removes what there is of it. */
-static int end(follower *f)
+static int end_follower(follower *f)
 {
     tb_error err;
     char moment[ARCHIVE_MOMENT];
@@ -417,10 +417,9 @@ static int end(follower *f)
     after_file_end(&f->after);
     piece_source_close(&f->source);
     archive_moment(f->last.at_us, moment);
-    if (f->last.number) cli_say(f->call, "%s has all up to piece %" PRId64 " of %s.", f->path, f->last.number, moment);
+    if (f->last.number) cli_note(f->call, "%s has all up to piece %" PRId64 " of %s.", f->path, f->last.number, moment);
     if (status == 0) status = f->fatal;
     if (status == 0 && f->once && (in_trouble(f) || f->after.failures)) status = tb_code_exit(TB_E_IO);
-    fflush(stderr);
     if (f->maker.running) _exit(status);
     char work[ARCHIVE_PATH_MAX];
     archive_path(f->path, WORK, work);
@@ -435,11 +434,12 @@ int backup_follow(const cli_call *call)
     tb_buf_init(&f.pieces, TB_ARCHIVE_FILE_MAX, NULL);
     int status = read_options(&f);
     if (status) return status;
+    cli_use_messages(call, true);
     take_catch_signals();
     status = start(&f);
     if (status == 0) {
         run(&f);
-        status = end(&f);
+        status = end_follower(&f);
     }
     tb_buf_release(&f.pieces);
     if (f.lock >= 0) close(f.lock);

@@ -79,7 +79,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
 }
 
 /* The value of a header of this name, its end not counted; NULL: it is another header. */
-static const char *value_of(const char *line, size_t len, const char *name, size_t *ret_len)
+static const char *header_value(const char *line, size_t len, const char *name, size_t *ret_len)
 {
     const size_t at = strlen(name);
     if (len <= at || strncasecmp(line, name, at) != 0 || line[at] != ':') return NULL;
@@ -107,16 +107,16 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
     size_t n_value;
     const char *value;
     if (len <= 2) l->answered_us = mono_us();
-    if ((value = value_of(bytes, len, "Tollbook-Piece", &n_value))) {
+    if ((value = header_value(bytes, len, "Tollbook-Piece", &n_value))) {
         l->piece = (int64_t)number_of(value, n_value);
-    } else if ((value = value_of(bytes, len, "Tollbook-Replica-Lag-Ms", &n_value))) {
+    } else if ((value = header_value(bytes, len, "Tollbook-Replica-Lag-Ms", &n_value))) {
         l->lag_ms = (int64_t)number_of(value, n_value);
-    } else if ((value = value_of(bytes, len, "ETag", &n_value)) && n_value < sizeof l->tag) {
+    } else if ((value = header_value(bytes, len, "ETag", &n_value)) && n_value < sizeof l->tag) {
         memcpy(l->tag, value, n_value);
         l->tag[n_value] = 0;
-    } else if ((value = value_of(bytes, len, "Content-Length", &n_value)) && !l->whole) {
+    } else if ((value = header_value(bytes, len, "Content-Length", &n_value)) && !l->whole) {
         l->whole = number_of(value, n_value);
-    } else if ((value = value_of(bytes, len, "Content-Range", &n_value))) {
+    } else if ((value = header_value(bytes, len, "Content-Range", &n_value))) {
         const char *slash = memchr(value, '/', n_value);
         if (slash) l->whole = number_of(slash + 1, n_value - (size_t)(slash + 1 - value));
     }

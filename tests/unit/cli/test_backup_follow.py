@@ -304,7 +304,7 @@ class Keeping(Followed):
         self.assertIn("Another tollbook backup --follow writes here", self.backup(status=3).err)
 
     def test_options(self):
-        for words, why in ((("--db", "t.db"), "--to FILE is missing, or --follow DIR"),
+        for words, why in ((("--db", "t.db"), "--to FILE or --dir DIR is missing, or --follow DIR"),
                            (("--db", "t.db", "--to", "x", "--once"), "--once is for --follow DIR"),
                            (("--db", "t.db", "--to", "x", "--follow", "d"), "--to is for a single copy"),
                            (("--to", "x"), "--db FILE is missing"),
