@@ -14,6 +14,7 @@ SEPTEMBER, OCTOBER, NOVEMBER, DECEMBER, JANUARY = (
     "2026-12-02T09:00:00Z", "2027-01-02T09:00:00Z")
 LOGS = "2026-12-30T09:00:00Z"
 FORGE = BUILD / "tests" / "fault" / "forge"
+REPLAY = BUILD / "tests" / "fault" / "replay"
 DAY_MS = 1798502400000  # 2026-12-29T00:00:00Z
 GB = 10**9
 
@@ -103,6 +104,10 @@ class Maker:
                               env={"TOLLBOOK_NOW": now}, check=False, timeout=PATIENCE)
         require(done.returncode in status, words, done.returncode, done.stderr.decode())
         return done.stdout.decode()
+
+    def replicate(self):
+        """Each commit from here on is a piece, too."""
+        subprocess.run([REPLAY, "on", self.db], check=True, timeout=PATIENCE)
 
     def apply(self, stage, now):
         self.tool("apply", "--delete", "-", stdin=catalog(stage), now=now)
@@ -294,6 +299,7 @@ def rich(folder):
     early(m)
     late(m)
     secrets(m)
+    m.replicate()
     alerts(m)
     meters(m)
     return m
