@@ -58,12 +58,12 @@ void cli_warn_replicas(const cli_call *call, const server *s)
 {
     const listener *l = front_listener(s->front);
     char text[LISTEN_TEXT_MAX];
-    if (!s->replicated) return;
+    if (!s->replicated || s->options.tls) return;
     for (size_t i = 0; i < s->options.n_listen && i < l->n; i++) {
         listen_text(l, i, text);
         if (strncmp(text, "127.", 4) == 0 || strncmp(text, "[::1]", 5) == 0) continue;
-        cli_say(call, "warning: the stream of replicas holds everything, invoices and keys' hashes too, and %s is plain HTTP: "
-                      "put TLS in front of it, or a tunnel between the machines.", text);
+        cli_warn(call, "the stream of replicas holds everything, invoices and keys' hashes too, and %s is plain HTTP: serve it "
+                       "with --tls-cert and --tls-key, or put a tunnel between the machines.", text);
         return;
     }
 }

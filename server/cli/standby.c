@@ -32,7 +32,7 @@ static int read_address(const cli_call *call, link_options *link)
     url[len] = 0;
     link->url = url;
     if (!tls && !link_is_local(url))
-        cli_say(call, "warning: everything comes from %s in plain HTTP, and the key goes there so: put TLS in front of it, or a "
+        cli_warn(call, "everything comes from %s in plain HTTP, and the key goes there so: put TLS in front of it, or a "
                       "tunnel between the machines.", url);
     return 0;
 }
