@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SHORT_STRIDE 40
+#define SHORT_STRIDE 80
 
 typedef struct kind {
     const char *what;

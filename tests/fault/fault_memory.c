@@ -328,7 +328,7 @@ static bool run(size_t i, uint64_t at, bool from_then_on)
 }
 
 /* The quick form tries so many allocations of each operation, far and near alike; the long form all. */
-#define TRIED 80
+#define TRIED 40
 
 static uint64_t stride_of(size_t i)
 {

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SHORT_STRIDE 30
+#define SHORT_STRIDE 60
 
 static volatile int *acked; /* shared with the process that loses its power */
 static char path[64];
