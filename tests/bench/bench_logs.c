@@ -167,9 +167,10 @@ static double ask_plain(sqlite3 *db, const query *q, size_t *ret_n, uint64_t *re
 /* All columns of a block. */
 static size_t decompress(ZSTD_DCtx *zstd, const uint8_t *block, uint8_t *out)
 {
-    const uint8_t *stored = block + TB__LOG_HEADER;
+    const int columns = tb__log_columns(tb__get32(block));
+    const uint8_t *stored = block + TB__LOG_HEADER(columns);
     size_t sum = 0;
-    for (int c = 0; c < TB__LOG_COUNT; c++) {
+    for (int c = 0; c < columns; c++) {
         const uint8_t *entry = block + 24 + TB__LOG_ENTRY * c;
         const uint32_t plain = tb__get32(entry), len = tb__get32(entry + 4);
         if (len < plain) ZSTD_decompressDCtx(zstd, out, plain, stored, len);
