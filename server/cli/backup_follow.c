@@ -243,6 +243,7 @@ static void begin_base(follower *f)
 static tb_code name_base(follower *f, tb_error *err)
 {
     char name[TB_ARCHIVE_NAME_MAX];
+    int64_t now_us;
     const tb_archive_file file = {
         .kind = TB_ARCHIVE_BASE, .at_us = f->maker.last.at_us, .first = f->maker.last.number, .last = f->maker.last.number};
     tb_archive_name(&file, name);
@@ -255,6 +256,7 @@ static tb_code name_base(follower *f, tb_error *err)
     f->base = file;
     f->keep_again_ms = 0;
     cli_note(f->call, "%s is a verified base.", name);
+    if (!cli_given(f->call, "server") && !cli_now(&now_us, err)) cli_mark(f->call, MARK_BACKUP, now_us); /* for `status` */
     return TB_OK;
 }
 
