@@ -22,29 +22,24 @@ typedef struct group {
     member of[MEMBERS_MAX];   /* up to the first without a name */
 } group;
 
+#define EACH_PRODUCT \
+    {{"dDoSMitigated", TB_SHIELD_DDOS, B | C}, \
+     {"wafTriggeredRules", TB_SHIELD_WAF, ALL}, \
+     {"ratelimitBreaches", TB_SHIELD_RATE_LIMIT, ALL}, \
+     {"botDetectionChallenged", TB_SHIELD_BOT, C}, \
+     {"accessListActions", TB_SHIELD_ACCESS_LIST, ALL}, \
+     {"uploadScanningBlocks", TB_SHIELD_UPLOAD, B}, \
+     {"apiGuardianBlocks", TB_SHIELD_API, B}}
+
 /* In the order of the contract. */
 static const group overview[] = {
-    {"overview", NULL,
-     {{"dDoSMitigated", TB_SHIELD_DDOS, B | C},
-      {"wafTriggeredRules", TB_SHIELD_WAF, ALL},
-      {"ratelimitBreaches", TB_SHIELD_RATE_LIMIT, ALL},
-      {"botDetectionChallenged", TB_SHIELD_BOT, C},
-      {"accessListActions", TB_SHIELD_ACCESS_LIST, ALL},
-      {"uploadScanningBlocks", TB_SHIELD_UPLOAD, B},
-      {"apiGuardianBlocks", TB_SHIELD_API, B}}},
+    {"overview", NULL, EACH_PRODUCT},
     {"waf", NULL,
      {{"totalTriggeredRules", TB_SHIELD_WAF, ALL},
       {"blockedRequests", TB_SHIELD_WAF, B},
       {"loggedRequests", TB_SHIELD_WAF, L},
       {"challengedRequests", TB_SHIELD_WAF, C}}},
-    {NULL, "overviewPastTwentyEightDays",
-     {{"dDoSMitigated", TB_SHIELD_DDOS, B | C},
-      {"wafTriggeredRules", TB_SHIELD_WAF, ALL},
-      {"ratelimitBreaches", TB_SHIELD_RATE_LIMIT, ALL},
-      {"botDetectionChallenged", TB_SHIELD_BOT, C},
-      {"accessListActions", TB_SHIELD_ACCESS_LIST, ALL},
-      {"uploadScanningBlocks", TB_SHIELD_UPLOAD, B},
-      {"apiGuardianBlocks", TB_SHIELD_API, B}}},
+    {NULL, "overviewPastTwentyEightDays", EACH_PRODUCT},
     {"dDoS", "dDoSOverviewPastTwentyEightDays",
      {{"loggedRequests", TB_SHIELD_DDOS, L},
       {"verifiedRequests", TB_SHIELD_DDOS, V},
