@@ -1,6 +1,7 @@
 /* Pieces: what makes one, what does not, the chain, trimming, and copies that do not fit. Whole files are replayed by
  * fault_replay. */
 #include "store_fixture.h"
+#include "store/replica/capture.h"
 #include "tollbook/replica.h"
 
 #define HOUR 498600 /* 2026-11-18T00:00 */
@@ -318,6 +319,43 @@ START_TEST(a_base_keeps_the_newest_piece)
 }
 END_TEST
 
+/* As a change of the schema does it. */
+static tb_code restart(tb_store *store, void *ctx, tb_error *err)
+{
+    (void)ctx;
+    return tb__pieces_restart(store, NOW_US + 1, err);
+}
+
+START_TEST(a_new_chain_is_followed_by_new_copies_alone)
+{
+    tb_error err = {0};
+    fixture copy = f;
+    kept k;
+    add(1);
+    snprintf(copy.path, sizeof copy.path, "%.80s/copy.db", f.folder);
+    ok(tb_store_backup(f.store, copy.path, NULL, NULL, NULL, &err));
+    const tb_replication before = state(f.store);
+    ok(tb_store_write(f.store, restart, NULL, &err));
+    const tb_replication after = state(f.store);
+    ck_assert_int_eq(after.last.number, 1);
+    ck_assert_int_eq(after.last.epoch, before.last.epoch);
+    ck_assert_int_eq(tb_store_pieces(f.store, before.last.number, keep, &k, &err), TB_E_NOT_FOUND);
+    for (uint64_t i = 2; i <= 4; i++)
+        add(i);
+    read_after(before.last.number, &k);
+    fixture_open(&copy, true);
+    ck_assert_int_eq(tb_store_apply_piece(copy.store, &k.piece[0], &err), TB_E_DIFFERENT);
+    fixture_verify(&f);
+    tb_store_close(copy.store);
+    unlink(copy.path);
+    tb_store_close(f.store);
+    f.store = NULL;
+    fixture_open(&f, true);
+    add(5);
+    ck_assert_int_eq(state(f.store).last.number, 5);
+}
+END_TEST
+
 /* A table without a primary key would be in no piece. */
 START_TEST(every_table_has_a_key)
 {
@@ -344,6 +382,7 @@ int main(void)
     tcase_add_test(t, a_copy_is_changed_by_pieces_alone);
     tcase_add_test(t, pieces_are_bytes_and_again_pieces);
     tcase_add_test(t, a_base_keeps_the_newest_piece);
+    tcase_add_test(t, a_new_chain_is_followed_by_new_copies_alone);
     tcase_add_test(t, every_table_has_a_key);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

@@ -210,6 +210,7 @@ static tb_code run_steps(tb_store *store, upgrade *u, tb_error *err)
     }
     if (!code && from == 1) code = tb__rungs_adopt(store, err);
     if (!code && from) code = wipe_trees(store, err);
+    if (!code && from) code = tb__pieces_restart(store, store->opened_us, err);
     snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
              TB_APPLICATION_ID, tb__schema_version);
     return code ? code : tb__exec(store->db, store->path, stamp, err);

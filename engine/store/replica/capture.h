@@ -26,6 +26,9 @@ TB_MUST_USE tb_code tb__capture_apply(tb_store *store, const void *data, size_t 
 
 /* At opening: begins to record where the file is replicated. */
 TB_MUST_USE tb_code tb__pieces_begin(tb_store *store, tb_error *err);
+/* In the transaction of a change of the schema, which no piece can carry: where the file is replicated it begins a new chain,
+ * in the same epoch, and copies begin with a new base. */
+TB_MUST_USE tb_code tb__pieces_restart(tb_store *store, int64_t now_us, tb_error *err);
 /* At commit: the piece of the transaction, where it changed something. */
 TB_MUST_USE tb_code tb__piece_add(tb_store *store, tb_error *err);
 

@@ -99,6 +99,27 @@ static tb_code insert_piece(tb_store *store, const tb_piece *p, int64_t total, t
 
 /* --- the writer --- */
 
+/* A chain's first piece. It has no data, so its chain rests on the moment and the version alone. */
+static tb_code begin_chain(tb_store *store, int64_t epoch, int64_t now_us, tb_error *err)
+{
+    static const uint8_t none[TB_PIECE_CHAIN];
+    tb_piece first = {.number = 1, .epoch = epoch, .at_us = now_us};
+    tb_code code = tb__meta_get(store, "data_version", &first.version, err);
+    if (!code) code = tb__meta_set(store, "epoch", epoch, err);
+    if (code) return code;
+    chain_piece(none, &first, first.chain);
+    return insert_piece(store, &first, 0, err);
+}
+
+tb_code tb__pieces_restart(tb_store *store, int64_t now_us, tb_error *err)
+{
+    piece_row last;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (code || last.piece.number == 0) return code;
+    code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    return code ? code : begin_chain(store, last.piece.epoch, now_us, err);
+}
+
 tb_code tb__pieces_begin(tb_store *store, tb_error *err)
 {
     piece_row last;
@@ -139,19 +160,12 @@ tb_code tb__piece_add(tb_store *store, tb_error *err)
     return code;
 }
 
-/* The first piece: without data, so its chain rests on the moment and the version alone. */
 tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
 {
-    static const uint8_t none[TB_PIECE_CHAIN];
-    tb_piece first = {.number = 1, .epoch = 1, .at_us = now_us};
     piece_row last;
     tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     if (code || last.piece.number) return code;
-    code = tb__meta_get(store, "data_version", &first.version, err);
-    if (!code) code = tb__meta_set(store, "epoch", first.epoch, err);
-    if (code) return code;
-    chain_piece(none, &first, first.chain);
-    code = insert_piece(store, &first, 0, err);
+    code = begin_chain(store, 1, now_us, err);
     if (!code && !store->capture) code = tb__capture_begin(store, err);
     return code;
 }
