@@ -126,7 +126,7 @@ TB_MUST_USE tb_code tb__bill_gaps(tb__draft *d);
 
 /* --- fees.c --- */
 
-/* A kind whose lines are of what has the fee. */
+/* A kind of line whose resource is named as the owner of this fee is: an account, a pull zone or a load balancer. */
 tb_line_kind tb__fee_owner(const tb_bill_fee *entry);
 
 /* --- lines.c --- */

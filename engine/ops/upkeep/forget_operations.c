@@ -118,7 +118,7 @@ static const tb_operation rows[] = {
          "events, and the texts of all refused lines, as their account is unknown. Usage, invoices, the ledger\n"
          "and the audit log stay, as law asks, with the buyer's name and address in final invoices; their\n"
          "pages call zones \"forgotten\" from then on. Stored copies\n"
-         "(backups), names of log files and notes in the ledger are not touched, and an anchor from\n"
+         "(backups, pieces of replication), names of log files and notes in the ledger are not touched, and an anchor from\n"
          "before no longer holds: take a new one. Names go first, lines, logs and events some at a time, so\n"
          "that other writes go on; after an interruption run it again. Doing it again changes nothing.",
      .access = TB_ACCESS_OPERATOR,
