@@ -81,7 +81,7 @@ SECTIONS = (
         ("TB_EVENT_SEARCH_BYTES", "bytes", "rows of such a page"),
         ("TB__TALLY_VALUES", "", "groups of a search"),
         ("TB_SHIELD_POINTS_MAX", "", "points of a shield zone's metrics"),
-        ("TB_SHIELD_RULES_MAX", "", "rate limits whose breaches are told apart"),
+        ("TB_SHIELD_RULES_MAX", "", "rate limits whose breaches are counted one by one"),
     )),
     ("Command line and configuration", "", (
         ("CLI_VALUES_MAX", "", "options of one call, with those of the configuration file"),

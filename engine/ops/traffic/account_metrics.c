@@ -43,7 +43,7 @@ typedef struct figure {
 #define GAUGE(of, name, unit, help) {PREFIX of "_month_" name, "gauge", unit, help " since the month began, by " of "."}
 #define FIGURES(of)                                                                                                       \
     {GAUGE(of, "requests", "", "Requests answered"), SUM, TB_M_REQUESTS, ""},                                             \
-    {GAUGE(of, "cache_lookups", "", "Requests whose cache status is known"), LOOKUPS, TB_M_REQUESTS, ""},                 \
+    {GAUGE(of, "cache_lookups", "", "Requests with a known cache status"), LOOKUPS, TB_M_REQUESTS, ""},                 \
     {GAUGE(of, "cache_hits", "", "Requests served from cache"), HITS, TB_M_REQUESTS, ""},                                 \
     {GAUGE(of, "errors", "", "Answers of class 4xx and 5xx"), SUM, TB_M_STATUS_4XX, "status=\"4xx\""},                    \
     {GAUGE(of, "errors", "", "Answers of class 4xx and 5xx"), SUM, TB_M_STATUS_5XX, "status=\"5xx\""},                    \
