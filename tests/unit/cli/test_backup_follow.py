@@ -113,6 +113,13 @@ class Whole(Followed):
         self.restore()
         self.same(self.as_restored(), rows)
 
+    def test_a_base_is_a_backup_for_status(self):
+        mark = self.folder / "t.db.last-backup"
+        self.assertFalse(mark.exists())
+        self.commit()
+        self.backup()
+        self.assertTrue(mark.exists())
+
     def test_a_backup_that_goes_on_ends_with_all_there_is(self):
         process = self.start("backup", "--db", "t.db", "--follow", "d")
         for text in process.stderr:
