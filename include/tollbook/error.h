@@ -103,7 +103,11 @@ TB_API_BEGIN
     X(REPLICA_GONE, 65, 2, 410, "replica.gone",                                                    \
       "The next piece is not kept here: begin from a new base.")                                   \
     X(REPLICA_READ_ONLY, 66, 1, 503, "replica.read_only",                                          \
-      "This is a standby: write to its primary.")
+      "This is a standby: write to its primary.")                                                  \
+    X(REPLICA_SUPERSEDED, 67, 2, 503, "replica.superseded",                                        \
+      "Another server has taken this one's place: write to it.")                                   \
+    X(REPLICA_UNACKNOWLEDGED, 68, 3, 503, "replica.unacknowledged",                                \
+      "No standby has it yet: send the same again.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -33,10 +33,21 @@ typedef struct tb_replication {
     tb_piece last;
     int64_t first; /* number of the oldest piece kept */
     int64_t bytes; /* of all pieces kept, compressed */
+    int64_t superseded; /* the epoch of the file that took this one's place; 0: none has, as far as it knows */
 } tb_replication;
 
+/* A standby that may take the primary's place. The primary keeps the list in a table of the file, so that it is in the
+ * pieces too: a standby that is promoted knows the others. */
+#define TB_FOLLOWER_NAME 64  /* bytes */
+#define TB_STANDBY_URL   200 /* bytes */
+#define TB_STANDBYS_MAX  16
+typedef struct tb_standby {
+    char name[TB_FOLLOWER_NAME + 1]; /* letters, digits, dots, underscores and hyphens */
+    char url[TB_STANDBY_URL + 1];    /* where it is served; "": it did not say */
+    int64_t schema;                  /* the newest one that its program knows */
+} tb_standby;
+
 /* A copy that follows a file, as the file's server knows it. */
-#define TB_FOLLOWER_NAME 64 /* bytes */
 typedef struct tb_follower {
     char name[TB_FOLLOWER_NAME + 1];
     bool promotable;
@@ -91,6 +102,27 @@ bool tb_store_applied_keys(const tb_store *store);
  * replication is off. */
 TB_MUST_USE tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
                                          tb_error *err);
+
+/* The newest piece of this number without data; number 0 in it: it is not kept. */
+TB_MUST_USE tb_code tb_store_piece_head(tb_store *store, int64_t number, tb_piece *ret, tb_error *err);
+
+/* --- standbys, and who is the primary --- */
+
+/* Lists the standbys, ascending by name. */
+TB_MUST_USE tb_code tb_store_standbys(tb_store *store, tb_standby ret[TB_STANDBYS_MAX], size_t *ret_n, tb_error *err);
+/* Adds one, or takes its new address and schema; nothing where it is listed so. In the caller's transaction. TB_E_VALIDATION:
+ * there are TB_STANDBYS_MAX. */
+TB_MUST_USE tb_code tb_store_standby_add(tb_store *store, const tb_standby *standby, tb_error *err);
+/* Removes one. In the caller's transaction. TB_E_NOT_FOUND: it is not listed. */
+TB_MUST_USE tb_code tb_store_standby_drop(tb_store *store, const char *name, tb_error *err);
+/* Makes the primary of a store that was opened as a copy: the epoch is raised by one, this standby's own name leaves the
+ * list, and the store commits like any other from then on. One transaction of its own, which is the first piece of the new
+ * epoch. TB_E_USAGE: the store is no copy, or is not replicated. */
+TB_MUST_USE tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, tb_error *err);
+/* Notes that another file took this one's place, with a higher epoch: from now on tb_store_commit is
+ * TB_E_REPLICA_SUPERSEDED, and so is opening it as a writer, except as a copy. One transaction of its own, which makes no
+ * piece. It ends when a piece of that epoch or a later one is applied. */
+TB_MUST_USE tb_code tb_store_supersede(tb_store *store, int64_t epoch, tb_error *err);
 
 TB_API_END
 

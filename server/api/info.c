@@ -7,6 +7,7 @@
 #include "api/accrue.h"
 #include "api/alerts.h"
 #include "api/handlers.h"
+#include "http/replicas.h"
 #include "api/machine.h"
 #include "http/build.h"
 #include "http/clock.h"
@@ -97,7 +98,8 @@ static tb_code check_ready(const request *r, tb_store *store, tb_error *err)
     if (s->options.usage && (!usage_servers_up(s->options.usage, err) || !usage_servers_store_rows(s->options.usage, err) ||
                              tb_store_usage_look(store, err)))
         return err->code;
-    if (s->copy && copy_ready(s->copy, err)) return err->code;
+    const copy_server *copy = replicas_copy(s);
+    if (copy && copy_ready(copy, err)) return err->code;
     if (!writer_alive(s->writer)) return tb_fail(err, TB_E_BUSY, NULL, "The writer is not at work.");
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");
     return TB_OK;
@@ -277,12 +279,13 @@ static void put_compaction(const server *s, tb_buf *out)
 
 static void put_copy(const server *s, tb_buf *out)
 {
-    if (!s->copy) return;
+    const copy_server *copy = replicas_copy(s);
+    if (!copy) return;
     metrics_decimal(out, "tollbook_replica_lag_seconds", "gauge", "Time since this copy was known to have all.",
-                    (uint64_t)copy_lag_us(s->copy) / 1000, 3);
-    put_gauge(out, "tollbook_replica_following", "1 while the primary answers this copy.", copy_follows(s->copy));
+                    (uint64_t)copy_lag_us(copy) / 1000, 3);
+    put_gauge(out, "tollbook_replica_following", "1 while the primary answers this copy.", copy_follows(copy));
     put_gauge(out, "tollbook_replica_differences", "Differences that the last verification of this copy found.",
-              copy_differences(s->copy));
+              copy_differences(copy));
 }
 
 static void put_connections(const server *s, tb_buf *out)

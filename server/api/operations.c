@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "api/handlers.h"
+#include "http/replicas.h"
 #include "http/marks.h"
 #include "http/query.h"
 #include "tollbook/json.h"
@@ -161,16 +162,13 @@ static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
 static tb_code check_writing(const request *r, op_work *w, tb_error *err)
 {
     const tb_operation *op = w->args.operation;
-    const copy_server *c = r->worker->server->copy;
+    const tb_code role = replicas_check_write(r->worker->server, err);
     const bool open = tb_operation_open(op, r->roles, true);
     const bool tried = w->dry || tb_arg_given(&w->args, "dry-run"); /* also by a copy: it commits nothing */
-    if (!tb_operation_writes(&w->args) || (open && (!c || tried))) return TB_OK;
+    if (!tb_operation_writes(&w->args) || (open && (!role || tried))) return TB_OK;
     w->reads_only = op->unwritten != NULL;
     if (w->reads_only) return TB_OK;
-    if (c && open) {
-        copy_refuse(err, c);
-        return err->code;
-    }
+    if (role && open) return role;
     return tb_fail(err, TB_E_FORBIDDEN, NULL, "With %s this key may look, and change nothing.", op->name);
 }
 

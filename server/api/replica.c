@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "http/replicas.h"
 #include "http/clock.h"
 #include "http/query.h"
 #include "http/stream.h"
@@ -188,8 +189,9 @@ void api_replica_pieces_done(request *r)
 tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
 {
     const size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
-    return (tb_replica_server){.role = s->copy ? "standby" : "primary", .followers = list, .n_followers = n,
-                               .lag_us = s->copy ? copy_lag_us(s->copy) : 0};
+    const copy_server *copy = replicas_copy(s);
+    return (tb_replica_server){.role = replicas_role_name(s), .followers = list, .n_followers = n,
+                               .lag_us = copy ? copy_lag_us(copy) : 0};
 }
 
 /* The operation's answer, at once: a follower should not wait behind computations. */

@@ -218,9 +218,3 @@ tb_code copy_ready(const copy_server *c, tb_error *err)
     return tb_fail(err, TB_E_BUSY, NULL, "This copy is known to have all that is older than %" PRId64 " ms, and may be %" PRId64
                    " ms behind.", lag_us / 1000, c->options.max_lag_us / 1000);
 }
-
-void copy_refuse(tb_error *err, const copy_server *c)
-{
-    (void)!tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, "This server is a copy and only read. Send it to its primary, %.200s.",
-                   copy_primary(c));
-}

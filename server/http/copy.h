@@ -32,6 +32,5 @@ TB_MUST_USE tb_code copy_ready(const copy_server *c, tb_error *err);
 bool copy_follows(const copy_server *c); /* its primary answered last time */
 uint64_t copy_differences(const copy_server *c); /* that the last verification found */
 const char *copy_primary(const copy_server *c);
-void copy_refuse(tb_error *err, const copy_server *c); /* a write */
 
 #endif

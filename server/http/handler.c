@@ -23,6 +23,7 @@
 #include "http/front/body.h"
 #include "http/clock.h"
 #include "http/media.h"
+#include "http/replicas.h"
 #include "http/reply.h"
 #include "http/stream.h"
 
@@ -122,14 +123,6 @@ static void accept_body(request *r)
         refuse_request(r, TB_E_MEDIA_TYPE, "Content-Type", NULL);
 }
 
-static void refuse_write(request *r)
-{
-    tb_error err;
-    copy_refuse(&err, r->worker->server->copy);
-    request_fail_as(r, &err);
-    r->refused = true;
-}
-
 static void check_request(request *r, const char *method, const char *version)
 {
     worker *w = r->worker;
@@ -157,8 +150,10 @@ static void check_request(request *r, const char *method, const char *version)
         refuse_request(r, code, NULL, why);
         return;
     }
-    if (s->copy && r->method != HTTP_GET && r->method != HTTP_HEAD && !r->route->reads) {
-        refuse_write(r);
+    tb_error err;
+    if (r->method != HTTP_GET && r->method != HTTP_HEAD && !r->route->reads && replicas_check_write(s, &err)) {
+        request_fail_as(r, &err);
+        r->refused = true;
         return;
     }
     if (s->limit && r->key && !limit_take(s->limit, r->account, r->start_us, &wait_s)) {

@@ -42,13 +42,52 @@ static int64_t trim_wait_us(void *ctx, int64_t now_us)
     return TRIM_WAIT_US;
 }
 
+/* --- the role --- */
+
+server_role replicas_role(const server *s)
+{
+    return atomic_load(&s->role);
+}
+
+const char *replicas_role_name(const server *s)
+{
+    static const char *const names[] = {[ROLE_PRIMARY] = "primary", [ROLE_STANDBY] = "standby", [ROLE_SUPERSEDED] = "superseded"};
+    return names[replicas_role(s)];
+}
+
+copy_server *replicas_copy(const server *s)
+{
+    return replicas_role(s) == ROLE_STANDBY ? s->copy : NULL;
+}
+
+const char *replicas_primary(const server *s)
+{
+    const copy_server *c = replicas_copy(s);
+    return c ? copy_primary(c) : s->superseded_by;
+}
+
+tb_code replicas_check_write(const server *s, tb_error *err)
+{
+    switch (replicas_role(s)) {
+    case ROLE_PRIMARY: return TB_OK;
+    case ROLE_STANDBY:
+        return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, "This server is a copy and only read. Send it to its primary, %.200s.",
+                       replicas_primary(s));
+    default:
+        return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "Another server has taken this one's place%s%s: send it there.",
+                       s->superseded_by[0] ? ": " : "", s->superseded_by);
+    }
+}
+
+/* --- start and end --- */
+
 bool replicas_start(server *s)
 {
     server_options *o = &s->options;
     s->waiting = waiting_new(s->pool);
     s->followers = followers_new();
     s->bases = bases_new(o->db);
-    if (!o->idle || s->copy)
+    if (!o->idle || replicas_copy(s))
         o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s};
     return s->waiting && s->followers && s->bases;
 }

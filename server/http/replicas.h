@@ -11,4 +11,15 @@ TB_MUST_USE tb_code replicas_open(server *s, tb_error *err);
 TB_MUST_USE bool replicas_start(server *s);
 void replicas_free(server *s);
 
+/* --- the role; any thread --- */
+
+server_role replicas_role(const server *s);
+const char *replicas_role_name(const server *s);
+/* The copy that follows; NULL: this server is no standby (any more). */
+copy_server *replicas_copy(const server *s);
+/* TB_OK: this server takes writes. TB_E_REPLICA_READ_ONLY, TB_E_REPLICA_SUPERSEDED. */
+TB_MUST_USE tb_code replicas_check_write(const server *s, tb_error *err);
+/* Where writes go instead; "": it is not known. */
+const char *replicas_primary(const server *s);
+
 #endif

@@ -17,6 +17,7 @@
 
 #include "http/clock.h"
 #include "http/query.h"
+#include "http/replicas.h"
 #include "http/server.h"
 #include "http/stream.h"
 
@@ -144,7 +145,7 @@ static bool add_headers(request *r, struct MHD_Response *m, const body *b)
     if (r->reply.cookie) ADD("Set-Cookie", r->reply.cookie);
     if (r->reply.location) ADD("Location", r->reply.location);
     char lag[24];
-    const copy_server *c = r->worker->server->copy;
+    const copy_server *c = replicas_copy(r->worker->server);
     if (c) {
         snprintf(lag, sizeof lag, "%" PRId64, copy_lag_us(c) / 1000);
         ADD("Tollbook-Replica-Lag-Ms", lag);
@@ -270,7 +271,7 @@ bool reply_send(request *r)
     bool no_body = r->method == HTTP_HEAD || r->reply.kind == REPLY_NOT_MODIFIED;
     r->sent = no_body ? 0 : b.len;
     conn_set_phase(r->conn, CONN_SEND, r->sent, clock_coarse_us());
-    if (r->reply.again && !r->reply.close && !s->copy && !cors_allowed(r)) return queue(r, kept_response(r, &b));
+    if (r->reply.again && !r->reply.close && !replicas_copy(s) && !cors_allowed(r)) return queue(r, kept_response(r, &b));
     struct MHD_Response *m = make_response(r, &b);
     bool ok = queue(r, m);
     MHD_destroy_response(m);

@@ -14,6 +14,7 @@
 
 #include "http/clock.h"
 #include "http/query.h"
+#include "http/replicas.h"
 #include "http/reply.h"
 #include "http/server.h"
 #include "http/message.h"
@@ -126,7 +127,7 @@ static void set_failure(request *r, const tb_error *err, bool named)
     if (row && r->conn->logging && !row->logging) row = NULL;
     char id[REQUEST_ID_TEXT];
     error_place place = error_place_of(r, id);
-    if (err->code == TB_E_REPLICA_READ_ONLY && s->copy) place.primary = copy_primary(s->copy);
+    if (err->code == TB_E_REPLICA_READ_ONLY || err->code == TB_E_REPLICA_SUPERSEDED) place.primary = replicas_primary(s);
     errors_put(row ? row->errors : ERRORS_CORE, &shown, place, text);
     bool close = r->reply.close;
     r->err = *err;

@@ -308,7 +308,7 @@ static tb_code open_parts(server *s, tb_error *err)
     if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
     if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
     if (!s->replicated) lanes[LANE_WAIT] = lanes[LANE_BASE] = (lane_options){0};
-    if (!o->n_tasks && !s->copy) lanes[LANE_PERIODIC] = (lane_options){0};
+    if (!o->n_tasks && !replicas_copy(s)) lanes[LANE_PERIODIC] = (lane_options){0};
     s->pool = job_pool_new(lanes);
     if (s->pool && s->replicated && !replicas_start(s)) return tb_no_memory(err);
     s->cache = cache_new(o->cache_bytes);
@@ -345,6 +345,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     tb_code code = open_front(s, err);
     if (code == TB_OK) code = open_writing(s, err);
     if (code == TB_OK) code = copy_open(s, &s->copy, err);
+    if (s->copy) atomic_store(&s->role, ROLE_STANDBY);
     if (code == TB_OK) code = open_parts(s, err);
     if (code == TB_OK) code = publish_keys(s, s->store, err);
     if (code == TB_OK) code = publish_directory(s, s->store, err);
@@ -526,7 +527,7 @@ tb_code server_start(server *s, tb_error *err)
     tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     bool on = false;
-    if (!sends && !s->copy && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
+    if (!sends && !replicas_copy(s) && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
         message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
     const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,

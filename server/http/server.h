@@ -45,6 +45,9 @@
 #define SERVER_REMOTE_SHARE   5
 #define SERVER_BLOCKS_MAX     (SERVER_WORKERS_MAX + SERVER_REMOTE_THREADS)
 
+/* What this server is to its copies, and to clients that write. */
+typedef enum server_role { ROLE_PRIMARY, ROLE_STANDBY, ROLE_SUPERSEDED } server_role;
+
 typedef struct server_options {
     const char *db;
     usage_servers *usage; /* where counters are stored; NULL: in the file. Borrowed */
@@ -125,7 +128,9 @@ typedef struct server {
     limit *failure_limit; /* of the server's own failures in its log, by code */
     front *front;
     writer *writer;
-    copy_server *copy;             /* NULL: this server is no copy */
+    _Atomic server_role role;      /* see replicas.h */
+    char superseded_by[TB_STANDBY_URL + 1]; /* set before the role */
+    copy_server *copy;             /* NULL: this server never was a copy */
     compactor compactor;    /* of usage on servers */
     struct {
         bool checked;     /* all were checked */

@@ -81,6 +81,7 @@ struct tb_store {
     int64_t opened_us;
     struct tb__capture *capture; /* replica/capture.h; NULL: the file is not replicated, or this is a reader */
     bool copy;                   /* writer: of a copy, whose capture only finds out that something was changed */
+    bool superseded;             /* writer: another file took this one's place: nothing is committed */
     bool applied_keys;           /* the last piece that it applied changed keys */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */

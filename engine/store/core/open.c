@@ -481,6 +481,7 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
                            path, (long long)version);
     }
     if (!code) code = prepare_ends(store, err);
+    if (!code && store->write) code = tb__superseded_begin(store, err);
     if (!code && store->write) code = tb__pieces_begin(store, err);
     if (!code) code = tb__clickhouse_open(store, options->usage, err);
     if (code) tb_store_close(store);
@@ -557,6 +558,7 @@ tb_code tb__check_whole(const tb_store *store, tb_error *err)
 tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
     tb_code code = tb__check_whole(store, err);
+    if (!code && store->superseded && !store->copy) code = tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, NULL);
     if (!code) code = tb__seals_write(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__late_landed(store, err);

@@ -915,10 +915,17 @@ static const char v30[] =
     "INSERT INTO meta(name,value) VALUES('epoch',0);"
     "CREATE TRIGGER piece_no_update BEFORE UPDATE ON piece BEGIN SELECT raise(ABORT,'pieces do not change'); END;";
 
+/* Standbys that may take the primary's place (tollbook/replica.h). meta.superseded: the epoch of the file that took this one's
+ * place, or 0. */
+static const char v31[] =
+    "CREATE TABLE standby(name TEXT PRIMARY KEY CHECK(length(name) BETWEEN 1 AND 64), url TEXT NOT NULL,"
+    " program_schema INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "INSERT INTO meta(name,value) VALUES('superseded',0);";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "933b25a60cdb72d7d93a70acf1dc7551dfd17fda3713fe797e06387a90439950";
+    "f753c30aa02c8821e1867e4fbf0f2530093d650521257f02de7cab9f40a002f8";

@@ -29,6 +29,10 @@ TB_MUST_USE tb_code tb__pieces_begin(tb_store *store, tb_error *err);
 /* In the transaction of a change of the schema, which no piece can carry: where the file is replicated it begins a new chain,
  * in the same epoch, and copies begin with a new base. */
 TB_MUST_USE tb_code tb__pieces_restart(tb_store *store, int64_t now_us, tb_error *err);
+/* At opening: whether another file took this one's place. */
+TB_MUST_USE tb_code tb__superseded_begin(tb_store *store, tb_error *err);
+/* While a piece is applied: ends that, where the piece is of the other file. */
+TB_MUST_USE tb_code tb__supersede_end(tb_store *store, int64_t epoch, tb_error *err);
 /* At commit: the piece of the transaction, where it changed something. */
 TB_MUST_USE tb_code tb__piece_add(tb_store *store, tb_error *err);
 

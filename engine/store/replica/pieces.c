@@ -144,12 +144,12 @@ tb_code tb__piece_add(tb_store *store, tb_error *err)
     code = tb__capture_take(store, &data, err);
     if (!code && data.len) {
         tb_piece piece = {.number = last.piece.number + 1,
-                          .epoch = last.piece.epoch,
                           .at_us = store->clock ? store->clock() : store->opened_us,
                           .data = data.data,
                           .len = data.len};
         if (piece.at_us < last.piece.at_us) piece.at_us = last.piece.at_us; /* the clock was set back */
         code = tb__meta_get(store, "data_version", &piece.version, err);
+        if (!code) code = tb__meta_get(store, "epoch", &piece.epoch, err);
         if (!code) {
             chain_piece(last.piece.chain, &piece, piece.chain);
             code = insert_piece(store, &piece, last.total + (int64_t)piece.len, err);
@@ -222,7 +222,16 @@ tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err
     *ret = (tb_replication){.last = last.piece, .first = first.piece.number,
                             .bytes = last.total - first.total + (int64_t)first.piece.len};
     ret->last.len = 0;
-    return TB_OK;
+    return tb__meta_get(store, "superseded", &ret->superseded, err);
+}
+
+tb_code tb_store_piece_head(tb_store *store, int64_t number, tb_piece *ret, tb_error *err)
+{
+    piece_row row;
+    tb_code code = read_head(store, TB__SQL_PIECE_HEAD, number, &row, err);
+    *ret = row.piece;
+    ret->len = 0;
+    return code;
 }
 
 tb_code tb_store_replica_lag(tb_store *store, int64_t piece, int64_t now_us, int64_t *ret_us, tb_error *err)
@@ -360,6 +369,7 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_r
         return tb_fail(err, TB_E_DIFFERENT, NULL, "Piece %lld does not follow piece %lld of %s: make a new copy.",
                        (long long)piece->number, (long long)last->piece.number, store->path);
     tb_code code = tb__capture_apply(store, piece->data, piece->len, err);
+    if (!code) code = tb__supersede_end(store, piece->epoch, err);
     return code ? code : insert_piece(store, piece, last->total + (int64_t)piece->len, err);
 }
 

@@ -1,0 +1,149 @@
+/* Which standbys may take the primary's place, and what happens when one does. */
+#include "store/replica/capture.h"
+#include "tollbook/replica.h"
+
+#include <string.h>
+
+/* --- the list --- */
+
+static void read_text(sqlite3_stmt *s, int column, char *ret, size_t most)
+{
+    const char *text = (const char *)sqlite3_column_text(s, column);
+    const size_t len = text ? strlen(text) : 0;
+    memcpy(ret, len ? text : "", len < most ? len : most);
+}
+
+tb_code tb_store_standbys(tb_store *store, tb_standby ret[TB_STANDBYS_MAX], size_t *ret_n, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row;
+    *ret_n = 0;
+    tb_code code = tb__sql(store, TB__SQL_STANDBYS, &s, err);
+    while (!code && !(code = tb__step(store, s, &row, err)) && row && *ret_n < TB_STANDBYS_MAX) {
+        tb_standby *one = &ret[(*ret_n)++];
+        *one = (tb_standby){.schema = sqlite3_column_int64(s, 2)};
+        read_text(s, 0, one->name, TB_FOLLOWER_NAME);
+        read_text(s, 1, one->url, TB_STANDBY_URL);
+    }
+    if (!code) sqlite3_reset(s);
+    return code;
+}
+
+tb_code tb_store_standby_add(tb_store *store, const tb_standby *standby, tb_error *err)
+{
+    tb_standby list[TB_STANDBYS_MAX];
+    sqlite3_stmt *s;
+    size_t n, at = 0;
+    tb_code code = tb_store_standbys(store, list, &n, err);
+    if (code) return code;
+    while (at < n && strcmp(list[at].name, standby->name) != 0)
+        at++;
+    if (at < n && strcmp(list[at].url, standby->url) == 0 && list[at].schema == standby->schema) return TB_OK;
+    if (at == TB_STANDBYS_MAX)
+        return tb_fail(err, TB_E_VALIDATION, "name", "%d standbys are listed: drop one that is gone with `replica drop NAME`.",
+                       TB_STANDBYS_MAX);
+    code = tb__sql(store, TB__SQL_STANDBY_PUT, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, standby->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, standby->url, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 3, standby->schema);
+    code = tb__run(store, s, err);
+    sqlite3_clear_bindings(s);
+    return code;
+}
+
+/* *ret_listed: it was there. */
+static tb_code delete_standby(tb_store *store, const char *name, bool *ret_listed, tb_error *err)
+{
+    sqlite3_stmt *s;
+    tb_code code = tb__sql(store, TB__SQL_STANDBY_DELETE, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    code = tb__run(store, s, err);
+    sqlite3_clear_bindings(s);
+    *ret_listed = sqlite3_changes(store->db) > 0;
+    return code;
+}
+
+tb_code tb_store_standby_drop(tb_store *store, const char *name, tb_error *err)
+{
+    bool listed;
+    tb_code code = delete_standby(store, name, &listed, err);
+    if (!code && !listed) code = tb_fail(err, TB_E_NOT_FOUND, "name", "No standby is listed by the name %.64s.", name);
+    return code;
+}
+
+/* --- promotion --- */
+
+typedef struct promotion {
+    const char *name;
+    int64_t epoch;
+} promotion;
+
+static tb_code raise_epoch(tb_store *store, void *ctx, tb_error *err)
+{
+    promotion *p = ctx;
+    int64_t superseded;
+    bool listed;
+    tb_code code = tb__meta_get(store, "epoch", &p->epoch, err);
+    if (!code) code = tb__meta_get(store, "superseded", &superseded, err);
+    if (code) return code;
+    p->epoch = (superseded > p->epoch ? superseded : p->epoch) + 1;
+    code = tb__meta_set(store, "epoch", p->epoch, err);
+    if (!code) code = tb__meta_set(store, "superseded", 0, err);
+    return code ? code : delete_standby(store, p->name, &listed, err);
+}
+
+tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, tb_error *err)
+{
+    promotion p = {.name = name};
+    const bool superseded = store->superseded;
+    if (!store->copy || !store->capture)
+        return tb_fail(err, TB_E_USAGE, NULL, "%s is no copy of a replicated database.", store->path);
+    store->copy = store->superseded = false;
+    const tb_code code = tb_store_write(store, raise_epoch, &p, err);
+    if (code) {
+        store->copy = true;
+        store->superseded = superseded;
+    }
+    *ret_epoch = p.epoch;
+    return code;
+}
+
+static tb_code note_epoch(tb_store *store, void *ctx, tb_error *err)
+{
+    return tb__meta_set(store, "superseded", *(int64_t *)ctx, err);
+}
+
+tb_code tb_store_supersede(tb_store *store, int64_t epoch, tb_error *err)
+{
+    if (store->superseded) return TB_OK;
+    tb__capture_hold(store, true);
+    const tb_code code = tb_store_write(store, note_epoch, &epoch, err);
+    tb__capture_hold(store, false);
+    if (!code) store->superseded = true;
+    return code;
+}
+
+tb_code tb__superseded_begin(tb_store *store, tb_error *err)
+{
+    int64_t epoch;
+    tb_code code = tb__meta_get(store, "superseded", &epoch, err);
+    if (code) return code;
+    store->superseded = epoch > 0;
+    if (!epoch || store->copy) return TB_OK;
+    return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL,
+                   "%s was written by a primary whose place another server took, with epoch %lld. Start it with --standby-of that "
+                   "server.", store->path, (long long)epoch);
+}
+
+tb_code tb__supersede_end(tb_store *store, int64_t epoch, tb_error *err)
+{
+    int64_t superseded;
+    if (!store->superseded) return TB_OK;
+    tb_code code = tb__meta_get(store, "superseded", &superseded, err);
+    if (code || epoch < superseded) return code;
+    code = tb__meta_set(store, "superseded", 0, err);
+    if (!code) store->superseded = false;
+    return code;
+}
