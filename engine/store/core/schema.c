@@ -927,6 +927,8 @@ const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
+const int tb__schema_copied = 30;
+
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
     "8f0ab835b05695bf3d68c4f3f68a6245a3f10ef0a512533dcd430a307d9a7cb8";
