@@ -129,7 +129,7 @@ static tb_code check_copy(const seed *s, tb_error *err)
     if (code) return code;
     const bool older = tb_store_schema_of(store) < tb_store_schema();
     if (older)
-        s->options->warn("the base has schema %d of the primary's older tollbook: it is verified once that is upgraded.",
+        s->options->note("the base has schema %d of the primary's older tollbook: it is verified once that is upgraded.",
                          tb_store_schema_of(store));
     code = tb_store_replication(store, &now, err);
     if (!code && now.last.number != s->piece)

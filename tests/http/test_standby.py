@@ -14,7 +14,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import CATALOG, PATIENCE, Server, hit, random_seed, run
+from harness import CATALOG, PATIENCE, SOURCE, Server, hit, random_seed, run
 from test_billing import BOOK
 
 LONG = bool(os.environ.get("TB_LONG"))
@@ -38,10 +38,13 @@ class Primary(Server):
     def start(self, *options, **more):
         if "replica" not in self.keys:
             self.keys["replica"] = self.make_key(0, "Replica")
-            self.key_file = self.path / "replica-key"
-            self.key_file.write_text(self.keys["replica"] + "\n")
-            self.key_file.chmod(0o600)
+            self.write_key()
         super().start("--replicas", *options, **more)
+
+    def write_key(self):
+        self.key_file = self.path / "replica-key"
+        self.key_file.write_text(self.keys["replica"] + "\n")
+        self.key_file.chmod(0o600)
 
     def post(self, path, document):
         body = document if isinstance(document, bytes) else json.dumps(document).encode()
@@ -52,6 +55,23 @@ class Primary(Server):
 
     def send(self, lines):
         self.post("/ingest/logs", lines)
+
+
+class Upgraded(Server):
+    """Over a file that is there."""
+
+    def __init__(self, db):
+        self.folder = tempfile.TemporaryDirectory(prefix="tollbook-upgraded-")
+        self.path, self.db, self.keys = Path(self.folder.name), db, {}
+
+    write_key = Primary.write_key
+
+
+def schema_of(path):
+    with sqlite3.connect(path) as db:
+        (schema,) = db.execute("PRAGMA user_version").fetchone()
+    db.close()
+    return schema
 
 
 class Standby(Server):
@@ -387,6 +407,40 @@ class Breaks(unittest.TestCase):
         self.assertEqual(standby.get("/readyz", None).status, 503)
         self.assertGreater(standby.metric("tollbook_replica_differences"), 0)
         standby.close = standby.stop  # it would verify
+
+
+class Upgrades(unittest.TestCase):
+    """Two files as a tollbook of schema 30 left them. The standby's program is upgraded first."""
+
+    def test_a_copy_takes_the_schema_of_its_primary(self):
+        with tempfile.TemporaryDirectory(prefix="tollbook-upgraded-") as folder:
+            path, copy = Path(folder) / "t.db", Path(folder) / "copy.db"
+            for file in (path, copy):
+                with sqlite3.connect(file, isolation_level=None) as db:
+                    db.executescript((SOURCE / "fixtures/db/v30.sql").read_text())
+                    db.execute("PRAGMA journal_mode=WAL")
+                db.close()
+            primary = Upgraded(path)
+            primary.keys["replica"] = primary.make_key(0, "Replica")  # the first command upgrades the file
+            primary.keys["operator"] = primary.make_key(0, "Operator")
+            self.assertNotEqual(schema_of(path), 30)
+            primary.write_key()
+            standby = Upgraded(copy)
+            standby.primary, standby.keys = primary, primary.keys
+            self.addCleanup(lambda: [one.process.kill() for one in (primary, standby) if hasattr(one, "process")])
+            standby.start("--standby-of", "http://127.0.0.1:9", "--standby-key-file", primary.key_file)
+            self.assertIn("tollbook_replica_piece 3\n", standby.get("/metrics").body.decode())
+            self.assertEqual(schema_of(copy), 30)
+            standby.stop()
+            primary.start()
+            standby.start("--standby-of", primary.url, "--standby-key-file", primary.key_file)
+            there = level(standby)
+            self.assertEqual(state(standby)["digest"], there["digest"])
+            self.assertEqual(schema_of(copy), schema_of(path))
+            standby.stop()
+            primary.stop()
+            for file in (path, copy):
+                run("verify", "--db", file)
 
 
 class Options(unittest.TestCase):
