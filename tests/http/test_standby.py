@@ -116,7 +116,7 @@ def until(what, server):
 def level(standby):
     """Waits until the standby has what its primary has; returns the primary's state."""
     theirs = state(standby.primary)
-    until(lambda: state(standby)["piece"] >= theirs["piece"], standby)
+    until(lambda: state(standby).get("piece", 0) >= theirs["piece"], standby)
     return theirs
 
 
