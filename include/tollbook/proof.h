@@ -98,7 +98,7 @@ TB_MUST_USE tb_code tb_merkle_root(const tb_tile_reader *reader, int64_t size, t
 TB_MUST_USE tb_code tb_merkle_prove_entry(const tb_tile_reader *reader, int64_t size, int64_t index, tb_merkle_proof *ret,
                                           tb_error *err);
 /* The proof that the tree of `new_size` entries begins with that of `old_size` (RFC 6962, 2.1.2): no hashes where the old
- * size is 0 or the new size. Reads at most 17 tiles. TB_E_VALIDATION of "size" unless 0 <= old_size <= new_size. */
+ * size is 0 or the new size. Reads at most 16 tiles. TB_E_VALIDATION of "size" unless 0 <= old_size <= new_size. */
 TB_MUST_USE tb_code tb_merkle_prove_growth(const tb_tile_reader *reader, int64_t old_size, int64_t new_size,
                                            tb_merkle_proof *ret, tb_error *err);
 
@@ -175,13 +175,14 @@ void tb_note_secret_wipe(tb_note_secret *secret);
 
 /* --- signed notes --- */
 
-#define TB_NOTE_MAX (256 * 1024)  /* bytes of a note */
-#define TB_NOTE_SIGNATURES 32     /* signature lines of a note; the specification asks for 16 at least */
+#define TB_NOTE_MAX (256 * 1024) /* bytes of a note */
+#define TB_NOTE_TEXT 4096        /* bytes of a text that is signed or verified */
+#define TB_NOTE_SIGNATURES 32    /* signature lines of a note; the specification asks for 16 at least */
 
 typedef struct tb_note_signature {
-    tb_text line; /* all of it without its newline: "— name base64" */
-    tb_text name; /* of the key that it says made it */
-    tb_text value; /* base64 of ID and signature */
+    tb_text line;  /* all of it without its newline: "— name base64" */
+    tb_text name;  /* of the key that it says made it */
+    tb_text value; /* base64 of the key's ID and the signature */
     uint32_t id;
 } tb_note_signature;
 
@@ -196,8 +197,8 @@ typedef struct tb_note {
 TB_MUST_USE tb_code tb_note_read(const char *data, size_t len, tb_note *ret, tb_error *err);
 
 /* Appends a signature line of the text, which ends with a newline: "— name base64(ID || signature)\n", or for a cosignature
- * base64(ID || time, 64 bits || signature). time_s: seconds since 1970, of a cosignature only. Ed25519 is deterministic: the
- * same arguments give the same line. */
+ * base64(ID || time, 64 bits || signature). time_s: seconds since 1970, of a cosignature only, not negative. Ed25519 is
+ * deterministic: the same arguments give the same line. A text of more than TB_NOTE_TEXT bytes sets out->failed. */
 void tb_note_sign(const tb_note_secret *secret, tb_text text, int64_t time_s, tb_buf *out);
 
 /* A key that is trusted, and whether it signed the note that was opened. */
@@ -207,10 +208,10 @@ typedef struct tb_note_signer {
     int64_t time_s; /* of its newest cosignature, seconds since 1970; else 0 */
 } tb_note_signer;
 
-/* Verifies the signatures of keys that are among the signers, sets has_signed and time_s of every signer, and ignores other
- * signatures. TB_OK: at least one signer signed, and no signature by a signer's name and ID is wrong. TB_E_DIFFERENT of
+/* Verifies the signatures of keys that are among the signers, sets has_signed and time_s of every signer, and ignores the
+ * signatures of other keys. TB_OK: at least one signer signed, and no signature by a signer's name and ID is wrong. TB_E_DIFFERENT of
  * "signature": one is wrong. TB_E_NOT_FOUND of "signature": no signer signed. TB_E_VALIDATION of "key": two signers have the
- * same name and ID. After a failure no signer is marked. */
+ * same name and ID. TB_E_TOO_LARGE: the text has more than TB_NOTE_TEXT bytes. After a failure no signer is marked. */
 TB_MUST_USE tb_code tb_note_open(const tb_note *note, tb_note_signer *signers, size_t n, tb_error *err);
 
 /* --- checkpoints (c2sp.org/tlog-checkpoint) --- */
@@ -275,12 +276,12 @@ typedef enum tb_proof_type {
         TB_PROOF_TYPE_COUNT
 } tb_proof_type;
 
-#define TB_PROOF_BOOK 64 /* bytes of a book's ID */
-#define TB_PROOF_SALT 32 /* random bytes of a commitment */
+#define TB_PROOF_BOOK_ID 64 /* bytes of a book's ID */
+#define TB_PROOF_SALT 32    /* random bytes of a commitment */
 
 typedef struct tb_proof_entry {
     tb_proof_type type;
-    char book[TB_PROOF_BOOK + 1]; /* BOOK: its ID */
+    char book[TB_PROOF_BOOK_ID + 1]; /* BOOK: its ID */
     tb_merkle_hash hash;          /* BOOK: SHA-256 of its canonical text (written as hex); else the commitment (base64) */
     int64_t day;                  /* USAGE: days since 1970, a day of the years 1 to 9999 */
     int64_t month;                /* INVOICE, TERMS: months since January 1970 */
