@@ -78,7 +78,7 @@ void tb_witness_ask(int64_t old_size, const tb_merkle_proof *proof, tb_text chec
     tb_buf_add(out, checkpoint.data, checkpoint.len);
 }
 
-static void add_line(tb_buf *out, tb_text line)
+static void add_note_line(tb_buf *out, tb_text line)
 {
     tb_buf_add(out, line.data, line.len);
     tb_buf_str(out, "\n");
@@ -87,12 +87,12 @@ static void add_line(tb_buf *out, tb_text line)
 static void write_cosigned(const tb_note *note, const tb_note *answer, const tb_note_key *witness, tb_buf *out)
 {
     const tb_note_signature *newest = NULL;
-    add_line(out, note->text);
+    add_note_line(out, note->text);
     for (size_t i = 0; i < note->n_signatures; i++)
-        if (!tb__note_is_by(&note->signatures[i], witness)) add_line(out, note->signatures[i].line);
+        if (!tb__note_is_by(&note->signatures[i], witness)) add_note_line(out, note->signatures[i].line);
     for (size_t i = 0; i < answer->n_signatures; i++)
         if (tb__note_is_by(&answer->signatures[i], witness)) newest = &answer->signatures[i];
-    if (newest) add_line(out, newest->line);
+    if (newest) add_note_line(out, newest->line);
 }
 
 tb_code tb_witness_add(tb_text checkpoint, tb_text answer, const tb_note_key *witness, tb_buf *out, tb_error *err)

@@ -31,7 +31,9 @@ typedef struct entry_text {
     char bytes[ENTRY_TEXT];
 } entry_text;
 
-static void TB_PRINTF(2, 3) add(entry_text *text, const char *fmt, ...)
+static void add_text(entry_text *text, const char *fmt, ...) TB_PRINTF(2, 3);
+
+static void add_text(entry_text *text, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
@@ -49,18 +51,18 @@ static void format_entry(const tb_proof_entry *entry, entry_text *out)
     sodium_bin2hex(hex, sizeof hex, entry->hash.bytes, sizeof entry->hash.bytes);
     tb_month_format(type->month ? entry->month : 0, month);
     out->len = 0;
-    add(out, "{");
+    add_text(out, "{");
     if (type->book) {
-        add(out, "\"book\":");
+        add_text(out, "\"book\":");
         out->len = (size_t)(tb__quote(out->bytes + out->len, entry->book, strlen(entry->book)) - out->bytes);
-        add(out, ",");
+        add_text(out, ",");
     }
-    if (type->commit) add(out, "\"commit\":\"%s\",", base64);
-    if (type->day) add(out, "\"day\":\"%04d-%02d-%02d\",", (int)date.year, (int)date.month, (int)date.day);
-    if (type->month) add(out, "\"month\":\"%s\",", month);
-    if (type->of && entry->of >= 0) add(out, "\"of\":%lld,", (long long)entry->of);
-    if (type->book) add(out, "\"sha256\":\"%s\",", hex);
-    add(out, "\"type\":\"%s\",\"v\":1}", type->name);
+    if (type->commit) add_text(out, "\"commit\":\"%s\",", base64);
+    if (type->day) add_text(out, "\"day\":\"%04d-%02d-%02d\",", (int)date.year, (int)date.month, (int)date.day);
+    if (type->month) add_text(out, "\"month\":\"%s\",", month);
+    if (type->of && entry->of >= 0) add_text(out, "\"of\":%lld,", (long long)entry->of);
+    if (type->book) add_text(out, "\"sha256\":\"%s\",", hex);
+    add_text(out, "\"type\":\"%s\",\"v\":1}", type->name);
 }
 
 void tb_proof_entry_write(const tb_proof_entry *entry, tb_buf *out)

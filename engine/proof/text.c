@@ -33,25 +33,30 @@ bool tb__proof_number(tb_text text, int64_t *ret)
     return true;
 }
 
+static bool is_base64_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+}
+
+/* sodium_base642bin takes some bytes from 128 on for letters, so letters are looked at here. It refuses unused bits and wrong
+ * padding. */
+bool tb__proof_is_base64(tb_text text)
+{
+    uint8_t last[3];
+    size_t letters = text.len;
+    if (text.len == 0 || text.len % 4 != 0) return false;
+    while (letters > text.len - 2 && text.data[letters - 1] == '=')
+        letters--;
+    for (size_t i = 0; i < letters; i++)
+        if (!is_base64_letter(text.data[i])) return false;
+    return sodium_base642bin(last, sizeof last, text.data + text.len - 4, 4, NULL, NULL, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+}
+
 bool tb__proof_bytes(tb_text text, uint8_t *out, size_t size)
 {
     size_t len;
-    return text.len == (size + 2) / 3 * 4 &&
-           sodium_base642bin(out, size, text.data, text.len, NULL, &len, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
-           len == size;
-}
-
-bool tb__proof_is_base64(tb_text text)
-{
-    if (text.len == 0 || text.len % 4 != 0) return false;
-    for (size_t i = 0; i + 4 < text.len; i++) {
-        const char c = text.data[i];
-        if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/')) return false;
-    }
-    uint8_t last[3];
-    size_t len;
-    return sodium_base642bin(last, sizeof last, text.data + text.len - 4, 4, NULL, &len, NULL,
-                             sodium_base64_VARIANT_ORIGINAL) == 0;
+    return text.len == (size + 2) / 3 * 4 && tb__proof_is_base64(text) &&
+           sodium_base642bin(out, size, text.data, text.len, NULL, &len, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 && len == size;
 }
 
 void tb__proof_add_base64(tb_buf *out, const uint8_t *bytes, size_t len)

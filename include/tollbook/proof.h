@@ -5,8 +5,8 @@
  * Sources of the rules: RFC 6962 (2.1: hashes and proofs), RFC 9162 (2.1.3.2, 2.1.4.2: verification), and the
  * specifications c2sp.org/signed-note, tlog-checkpoint, tlog-cosignature, tlog-tiles, tlog-proof and tlog-witness.
  *
- * Sizes and indexes count entries, from 0 to INT64_MAX. base64 is that of RFC 4648, section 4: padded, no line ends, unused
- * bits 0. Numbers are decimal without leading zeros. A text of a stranger is read in one pass, without recursion, within a
+ * Sizes and indexes count entries, from 0 to INT64_MAX. base64 is the standard one of RFC 4648: padded, without line ends,
+ * unused bits 0. Numbers are decimal without leading zeros. A text of a stranger is read in one pass, without recursion, within a
  * maximum that stands here. What is read points into the text that the caller gave and has to keep. */
 #ifndef TOLLBOOK_PROOF_H
 #define TOLLBOOK_PROOF_H

@@ -193,7 +193,11 @@ START_TEST(a_hash_is_read_from_base64_alone)
         "", "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoB0", "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoB0==",
         "bjQLnP-zepicpUTmu3gKLHiQHT-zNzh2hRGjBhevoB0=", "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoB1=",
         " bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoB0=", "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoAAA",
-        "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoA=="};
+        "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoA==",
+        /* What libsodium takes for letters. */
+        "Cs\xff\xffT\xca"
+        "8\xa8\x99\xd1"
+        "4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I="};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         ck_assert_msg(!tb_merkle_read(wrong[i], strlen(wrong[i]), &hash), "%s", wrong[i]);
 }
