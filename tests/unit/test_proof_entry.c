@@ -119,6 +119,12 @@ START_TEST(everything_else_is_refused)
     };
     tb_proof_entry entry;
     tb_error err;
+    static const char end[] = "\",\"type\":\"book\",\"v\":1}";
+    char longest[10000];
+    memset(longest, 'b', sizeof longest);
+    memcpy(longest, "{\"book\":\"", 9);
+    memcpy(longest + sizeof longest - sizeof end, end, sizeof end);
+    ck_assert_int_eq(tb_proof_entry_read(longest, sizeof longest - 1, &entry, &err), TB_E_VALIDATION);
     for (size_t i = 0; i < N(wrong); i++) {
         ck_assert_msg(tb_proof_entry_read(wrong[i], strlen(wrong[i]), &entry, &err) == TB_E_VALIDATION, "%s", wrong[i]);
         ck_assert_str_eq(err.field, "entry");

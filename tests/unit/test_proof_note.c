@@ -96,7 +96,8 @@ START_TEST(mangled_keys_are_refused)
         "PeterNeumann+173116ae+ZRpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
         "PeterNeumann+C74F20A3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
         "Peter Neumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW",
-        "+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", PETER "\n", PETER "+", ""};
+        "+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW", PETER "\n", PETER "+", "",
+        "PeterNeumann+c74f20a3c7+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"};
     mangle(PETER, is_key);
     mangle(SECRET, is_secret);
     for (size_t i = 0; i < N(wrong); i++)
@@ -323,7 +324,7 @@ START_TEST(a_cosignature_is_of_its_time_and_text)
     time[9] = '0';
     ck_assert_int_eq(open_note(text, &witness, 1, &err), TB_E_DIFFERENT);
     memcpy(text, COSIGNED, sizeof COSIGNED);
-    memcpy(strstr(text, "4gAAAABq") + 2, "gA", 2); /* the time is negative */
+    strstr(text, "4gAAAABq")[1] = 'o'; /* 2^63 and more */
     ck_assert_int_eq(open_note(text, &witness, 1, &err), TB_E_DIFFERENT);
     memcpy(text, COSIGNED, sizeof COSIGNED);
     strstr(text, "185550722")[0] = '2';
@@ -400,6 +401,36 @@ START_TEST(a_checkpoint_is_opened_by_its_logs_key_alone)
 }
 END_TEST
 
+/* Keys of one name are told apart by their IDs, and a key that did not sign helps no other. */
+START_TEST(who_did_not_sign_did_not_sign)
+{
+    const tb_note_secret log = secret_of("example.com/log", TB_NOTE_ED25519, 1), next = secret_of("example.com/log", TB_NOTE_ED25519, 9),
+                         witness = secret_of("w", TB_NOTE_COSIGNATURE, 2);
+    tb_buf out, text;
+    tb_note note;
+    tb_checkpoint checkpoint;
+    tb_error err;
+    tb_buf_init(&out, 4096, NULL);
+    tb_buf_init(&text, 4096, NULL);
+    sign_checkpoint(7, &next, &out);
+    ck_assert_int_eq(tb_note_read(out.data, out.len, &note, NULL), TB_OK);
+    tb_buf_add(&text, note.text.data, note.text.len);
+    const tb_text signed_text = {text.data, text.len};
+    tb_note_sign(&witness, signed_text, 2000, &out);
+    tb_note_sign(&witness, signed_text, 1000, &out);
+    ck_assert_int_eq(tb_note_read(out.data, out.len, &note, NULL), TB_OK);
+    tb_note_signer signers[] = {{.key = log.key}, {.key = witness.key}, {.key = next.key}};
+    ck_assert_int_eq(tb_note_open(&note, signers, 2, &err), TB_OK);
+    ck_assert(!signers[0].has_signed && signers[1].has_signed);
+    ck_assert_int_eq(signers[1].time_s, 2000);
+    ck_assert_int_eq(tb_checkpoint_open(&note, signers, 2, &checkpoint, &err), TB_E_NOT_FOUND);
+    ck_assert_int_eq(tb_checkpoint_open(&note, signers, 3, &checkpoint, &err), TB_OK);
+    ck_assert(!signers[0].has_signed && signers[1].has_signed && signers[2].has_signed);
+    tb_buf_release(&out);
+    tb_buf_release(&text);
+}
+END_TEST
+
 /* --- witnesses --- */
 
 START_TEST(a_witness_is_asked_and_its_answer_added)
@@ -452,6 +483,31 @@ START_TEST(a_witness_is_asked_and_its_answer_added)
     ck_assert_int_eq(tb_witness_add(checkpoint, text_of(""), &witness.key, &once, &err), TB_E_VALIDATION);
     for (size_t i = 0; i < N(buffers); i++)
         tb_buf_release(buffers[i]);
+}
+END_TEST
+
+START_TEST(a_full_checkpoint_takes_no_cosignature)
+{
+    const tb_note_secret log = secret_of("example.com/log", TB_NOTE_ED25519, 1), witness = secret_of("w", TB_NOTE_COSIGNATURE, 2);
+    tb_buf full, answer, out;
+    tb_note note;
+    tb_error err;
+    tb_buf_init(&full, TB_NOTE_MAX, NULL);
+    tb_buf_init(&answer, 2 * TB_NOTE_MAX, NULL);
+    tb_buf_init(&out, TB_NOTE_MAX, NULL);
+    sign_checkpoint(7, &log, &full);
+    ck_assert_int_eq(tb_note_read(full.data, full.len, &note, NULL), TB_OK);
+    tb_note_sign(&witness, note.text, 1, &answer);
+    for (int i = 1; i < TB_NOTE_SIGNATURES; i++)
+        tb_buf_str(&full, PETER_SIG);
+    ck_assert_int_eq(tb_witness_add((tb_text){full.data, full.len}, (tb_text){answer.data, answer.len}, &witness.key, &out, &err), TB_E_TOO_LARGE);
+    while (answer.len <= TB_NOTE_MAX) /* in a single line */
+        tb_buf_str(&answer, "AAAA");
+    ck_assert_int_eq(tb_witness_add((tb_text){full.data, full.len}, (tb_text){answer.data, answer.len}, &witness.key, &out, &err), TB_E_TOO_LARGE);
+    ck_assert_uint_eq(out.len, 0);
+    tb_buf_release(&full);
+    tb_buf_release(&answer);
+    tb_buf_release(&out);
 }
 END_TEST
 
@@ -573,6 +629,8 @@ int main(void)
     tcase_add_test(tc, a_cosignature_is_of_its_time_and_text);
     tcase_add_test(tc, checkpoints_are_read_strictly);
     tcase_add_test(tc, a_checkpoint_is_opened_by_its_logs_key_alone);
+    tcase_add_test(tc, who_did_not_sign_did_not_sign);
+    tcase_add_test(tc, a_full_checkpoint_takes_no_cosignature);
     tcase_add_test(tc, a_witness_is_asked_and_its_answer_added);
     tcase_add_test(tc, proofs_are_read_and_written);
     tcase_add_test(tc, every_allocation_may_fail);

@@ -336,6 +336,27 @@ START_TEST(sizes_that_cannot_be_are_refused)
 }
 END_TEST
 
+/* A proof that ends too soon, although what it comes to is the root; hashes where none belong. */
+START_TEST(a_proof_has_its_length)
+{
+    const tb_merkle_hash *leaf = &whole[0][0];
+    const tb_merkle_hash node = mth(0, 2), empty = tb_merkle_empty();
+    tb_merkle_proof proof = {.n = 0, .hashes = {whole[0][1]}};
+    ck_assert(tb_merkle_includes(1, leaf, 0, leaf, &proof));
+    ck_assert(!tb_merkle_includes(2, leaf, 0, leaf, &proof));
+    ck_assert(!tb_merkle_extends(1, leaf, 2, leaf, &proof));
+    ck_assert(tb_merkle_extends(2, &node, 2, &node, &proof));
+    ck_assert(!tb_merkle_extends(2, &node, 2, leaf, &proof));
+    proof.n = 1;
+    ck_assert(tb_merkle_includes(2, &node, 0, leaf, &proof));
+    ck_assert(!tb_merkle_includes(3, &node, 0, leaf, &proof));
+    ck_assert(tb_merkle_extends(1, leaf, 2, &node, &proof));
+    ck_assert(!tb_merkle_extends(1, leaf, 3, &node, &proof));
+    ck_assert(!tb_merkle_extends(2, &node, 2, &node, &proof));
+    ck_assert(!tb_merkle_extends(0, &empty, 2, &node, &proof));
+}
+END_TEST
+
 /* --- large trees: of entries that are all the same, so that a whole node is known by its height --- */
 
 static tb_merkle_hash alike[64];
@@ -590,6 +611,8 @@ START_TEST(bundles_give_their_entries_back)
         ck_assert(!tb_bundle_next((tb_text){bundle.data, len}, &at, &entry));
         ck_assert_uint_eq(at, 2);
     }
+    for (at = 0; at < 2; at++) /* not even a length */
+        ck_assert(!tb_bundle_next((tb_text){bundle.data, at}, &(size_t){0}, &entry));
     tb_bundle_add(&bundle, longest, sizeof longest);
     ck_assert(bundle.failed);
     tb_buf_release(&bundle);
@@ -608,6 +631,7 @@ int main(void)
     tcase_add_test(tc, growth_of_small_trees_is_proved);
     tcase_add_test(tc, a_changed_proof_proves_nothing);
     tcase_add_test(tc, sizes_that_cannot_be_are_refused);
+    tcase_add_test(tc, a_proof_has_its_length);
     tcase_add_test(tc, trees_may_have_2_to_the_63_entries);
     tcase_add_test(tc, appended_entries_make_the_tiles);
     tcase_add_test(tc, failures_of_reader_and_writer_are_handed_on);
