@@ -49,21 +49,27 @@ void tb_checkpoint_sign(const tb_checkpoint *checkpoint, const tb_note_secret *s
     tb_buf_release(&text);
 }
 
+static bool is_signed_by_log(const tb_checkpoint *checkpoint, const tb_note_signer *signers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tb_note_key *key = &signers[i].key;
+        if (signers[i].has_signed && key->type == TB_NOTE_ED25519 && strlen(key->name) == checkpoint->origin.len &&
+            memcmp(key->name, checkpoint->origin.data, checkpoint->origin.len) == 0)
+            return true;
+    }
+    return false;
+}
+
 tb_code tb_checkpoint_open(const tb_note *note, tb_note_signer *signers, size_t n, tb_checkpoint *ret, tb_error *err)
 {
-    tb_checkpoint checkpoint;
+    tb_checkpoint checkpoint = {.size = 0};
     tb_code code = tb_note_open(note, signers, n, err);
     if (!code) code = tb_checkpoint_read(note->text, &checkpoint, err);
-    bool by_log = false;
-    for (size_t i = 0; i < n && !code; i++) {
-        const tb_note_key *key = &signers[i].key;
-        by_log |= signers[i].has_signed && key->type == TB_NOTE_ED25519 && strlen(key->name) == checkpoint.origin.len &&
-                  memcmp(key->name, checkpoint.origin.data, checkpoint.origin.len) == 0;
-    }
-    if (!code && !by_log)
-        code = tb_fail(err, TB_E_NOT_FOUND, "signature", "No known key of the log signed the checkpoint, only witnesses or other logs did.");
+    if (!code && !is_signed_by_log(&checkpoint, signers, n))
+        code = tb_fail(err, TB_E_NOT_FOUND, "signature",
+                       "No known key of the log signed the checkpoint: only witnesses or other logs did.");
     for (size_t i = 0; i < n && code; i++)
-        signers[i].has_signed = false;
+        signers[i] = (tb_note_signer){.key = signers[i].key};
     if (!code) *ret = checkpoint;
     return code;
 }
@@ -100,7 +106,8 @@ tb_code tb_witness_add(tb_text checkpoint, tb_text answer, const tb_note_key *wi
     tb_note note, theirs;
     tb_note_signer signer = {.key = *witness};
     tb_code code = tb_note_read(checkpoint.data, checkpoint.len, &note, err);
-    if (!code && answer.len > TB_NOTE_MAX) code = tb_fail(err, TB_E_TOO_LARGE, "note", "The witness's answer has %zu bytes.", answer.len);
+    if (!code && answer.len > TB_NOTE_MAX)
+        code = tb_fail(err, TB_E_TOO_LARGE, "note", "The witness's answer has %zu bytes; %d is the most.", answer.len, TB_NOTE_MAX);
     if (!code) code = tb__note_signatures(answer, &theirs, err);
     if (code) return code;
     theirs.text = note.text;

@@ -184,8 +184,8 @@ tb_code tb_proof_entry_read(const char *text, size_t len, tb_proof_entry *ret, t
     bool same = take_members(all, &entry);
     if (same) format_entry(&entry, &again);
     if (!same || again.len != len || memcmp(again.bytes, text, len) != 0)
-        return tb_fail(err, TB_E_VALIDATION, "entry", "This is not an entry of the log: its members are not those of its type \"%s\".",
-                       types[entry.type].name);
+        return tb_fail(err, TB_E_VALIDATION, "entry",
+                       "This is not an entry of the log: its members are not those of its type \"%s\".", types[entry.type].name);
     *ret = entry;
     return TB_OK;
 }

@@ -86,8 +86,8 @@ static tb_code check_id(tb_note_key *key, tb_text id, const char *field, tb_erro
     char hex[9];
     key->id = key_id(key);
     snprintf(hex, sizeof hex, "%08x", (unsigned)key->id);
-    return memcmp(hex, id.data, 8) == 0 ? TB_OK
-                                        : tb_fail(err, TB_E_VALIDATION, field, "The key's ID is %s, which its text does not say.", hex);
+    if (memcmp(hex, id.data, 8) == 0) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, field, "The key's ID is %s by its name and bytes; its text has another one.", hex);
 }
 
 tb_code tb_note_key_read(const char *vkey, size_t len, tb_note_key *ret, tb_error *err)
@@ -149,8 +149,10 @@ tb_code tb_note_secret_read(const char *text, size_t len, tb_note_secret *ret, t
     if (!tb__proof_take(&rest, private_key))
         return tb_fail(err, TB_E_VALIDATION, "key", "The text is not a secret key: it does not begin with %s.", private_key);
     tb_code code = read_parts(rest, "key", &secret.key, &id, secret.seed, err);
-    if (!code) set_public_key(&secret);
-    if (!code) code = check_id(&secret.key, id, "key", err);
+    if (!code) {
+        set_public_key(&secret);
+        code = check_id(&secret.key, id, "key", err);
+    }
     if (!code) *ret = secret;
     tb_note_secret_wipe(&secret);
     return code;

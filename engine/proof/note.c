@@ -144,10 +144,8 @@ static bool verify_signature(tb_text text, const tb_note_signature *signature, c
 
 static void forget_signatures(tb_note_signer *signers, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        signers[i].has_signed = false;
-        signers[i].time_s = 0;
-    }
+    for (size_t i = 0; i < n; i++)
+        signers[i] = (tb_note_signer){.key = signers[i].key};
 }
 
 static tb_code check_signers(const tb_note_signer *signers, size_t n, tb_error *err)

@@ -51,7 +51,8 @@ static bool take_level(tb_text *rest, int32_t *ret)
     if (!end) return false;
     const tb_text word = {rest->data, (size_t)(end - rest->data)};
     int64_t level = TB_TILE_ENTRIES;
-    if (!(word.len == 7 && memcmp(word.data, "entries", 7) == 0) && (!tb__proof_number(word, &level) || level > 63)) return false;
+    const bool entries = word.len == 7 && memcmp(word.data, "entries", 7) == 0;
+    if (!entries && (!tb__proof_number(word, &level) || level > 63)) return false;
     *ret = (int32_t)level;
     *rest = (tb_text){end + 1, rest->len - word.len - 1};
     return true;
@@ -62,7 +63,8 @@ bool tb_tile_path_read(const char *path, size_t len, tb_tile *ret)
     tb_text rest = {path, len};
     tb_tile tile = {.width = TB_TILE_WIDTH};
     int64_t width;
-    if (len >= TB_TILE_PATH || !tb__proof_take(&rest, "tile/") || !take_level(&rest, &tile.level) || !take_index(&rest, &tile.index))
+    if (len >= TB_TILE_PATH || !tb__proof_take(&rest, "tile/") || !take_level(&rest, &tile.level) ||
+        !take_index(&rest, &tile.index))
         return false;
     if (rest.len > 0) {
         if (!tb__proof_take(&rest, ".p/") || !tb__proof_number(rest, &width) || width < 1 || width >= TB_TILE_WIDTH) return false;

@@ -78,14 +78,15 @@ bool tb_tile_path_read(const char *path, size_t len, tb_tile *ret);
 /* How many hashes (or entries) of this level and index a tree of `size` entries has: 0 to 256. */
 int32_t tb_tile_width(int64_t size, int32_t level, int64_t index);
 
-/* Reads tiles. `read` writes the first tile->width hashes of the tile of this level and index. A wider tile has the same
- * ones in front, so a store may keep the widest alone. Its code is handed on; *err is its to fill. */
+/* Reads tiles. `read` writes at least the first tile->width hashes of the tile of this level and index; there is room for
+ * TB_TILE_WIDTH. A wider tile has the same ones in front, so a store may keep the widest alone. Its code is handed on, with
+ * what it wrote to *err. */
 typedef struct tb_tile_reader {
     tb_code (*read)(void *ctx, const tb_tile *tile, tb_merkle_hash *hashes, tb_error *err);
     void *ctx;
 } tb_tile_reader;
 
-/* Takes tiles that are new or became wider: tile->width hashes. Its code is handed on. */
+/* Takes tiles that are new or became wider: tile->width hashes. Its code is handed on, likewise. */
 typedef struct tb_tile_writer {
     tb_code (*write)(void *ctx, const tb_tile *tile, const tb_merkle_hash *hashes, tb_error *err);
     void *ctx;
@@ -208,10 +209,14 @@ typedef struct tb_note_signer {
     int64_t time_s; /* of its newest cosignature, seconds since 1970; else 0 */
 } tb_note_signer;
 
-/* Verifies the signatures of keys that are among the signers, sets has_signed and time_s of every signer, and ignores the
- * signatures of other keys. TB_OK: at least one signer signed, and no signature by a signer's name and ID is wrong. TB_E_DIFFERENT of
- * "signature": one is wrong. TB_E_NOT_FOUND of "signature": no signer signed. TB_E_VALIDATION of "key": two signers have the
- * same name and ID. TB_E_TOO_LARGE: the text has more than TB_NOTE_TEXT bytes. After a failure no signer is marked. */
+/* Verifies the signatures of keys that are among the signers, sets has_signed and time_s of every signer, and ignores
+ * signatures of other keys. After a failure no signer is marked.
+ *
+ * TB_OK: at least one signer signed, and no signature by a signer's name and ID is wrong.
+ * TB_E_DIFFERENT of "signature": one is wrong.
+ * TB_E_NOT_FOUND of "signature": no signer signed.
+ * TB_E_VALIDATION of "key": two signers have the same name and ID.
+ * TB_E_TOO_LARGE of "note": the text has more than TB_NOTE_TEXT bytes. */
 TB_MUST_USE tb_code tb_note_open(const tb_note *note, tb_note_signer *signers, size_t n, tb_error *err);
 
 /* --- checkpoints (c2sp.org/tlog-checkpoint) --- */
