@@ -9,6 +9,7 @@
 
 #define N(list) (sizeof(list) / sizeof *(list))
 #define COMMIT  "bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoB0="
+#define COMMITTED "{\"commit\":\"" COMMIT "\","
 #define HEX     "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d"
 
 static tb_proof_entry entry_of(tb_proof_type type)
@@ -48,10 +49,10 @@ START_TEST(each_type_has_its_form)
 {
     static const char *const forms[TB_PROOF_TYPE_COUNT] = {
         [TB_PROOF_BOOK] = "{\"book\":\"standard-2026\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
-        [TB_PROOF_USAGE] = "{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"type\":\"usage\",\"v\":1}",
-        [TB_PROOF_INVOICE] = "{\"commit\":\"" COMMIT "\",\"month\":\"2026-10\",\"type\":\"invoice\",\"v\":1}",
-        [TB_PROOF_TERMS] = "{\"commit\":\"" COMMIT "\",\"month\":\"2026-10\",\"type\":\"terms\",\"v\":1}",
-        [TB_PROOF_VOID] = "{\"commit\":\"" COMMIT "\",\"type\":\"void\",\"v\":1}",
+        [TB_PROOF_USAGE] = COMMITTED "\"day\":\"2026-10-31\",\"type\":\"usage\",\"v\":1}",
+        [TB_PROOF_INVOICE] = COMMITTED "\"month\":\"2026-10\",\"type\":\"invoice\",\"v\":1}",
+        [TB_PROOF_TERMS] = COMMITTED "\"month\":\"2026-10\",\"type\":\"terms\",\"v\":1}",
+        [TB_PROOF_VOID] = COMMITTED "\"type\":\"void\",\"v\":1}",
     };
     for (int type = 0; type < TB_PROOF_TYPE_COUNT; type++) {
         const tb_proof_entry entry = entry_of((tb_proof_type)type);
@@ -67,10 +68,10 @@ START_TEST(values_at_their_bounds_read_back)
 {
     tb_proof_entry entry = entry_of(TB_PROOF_USAGE);
     entry.of = 0;
-    ck_assert_str_eq(write_entry(&entry), "{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"of\":0,\"type\":\"usage\",\"v\":1}");
+    ck_assert_str_eq(write_entry(&entry), COMMITTED "\"day\":\"2026-10-31\",\"of\":0,\"type\":\"usage\",\"v\":1}");
     reads_back(write_entry(&entry), &entry);
     entry.of = INT64_MAX;
-    reads_back("{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"of\":9223372036854775807,\"type\":\"usage\",\"v\":1}", &entry);
+    reads_back(COMMITTED "\"day\":\"2026-10-31\",\"of\":9223372036854775807,\"type\":\"usage\",\"v\":1}", &entry);
     const tb_date days[] = {{1, 1, 1}, {1969, 12, 31}, {2024, 2, 29}, {9999, 12, 31}};
     for (size_t i = 0; i < N(days); i++) {
         entry.day = tb_day_from_date(days[i]);
@@ -96,24 +97,32 @@ START_TEST(everything_else_is_refused)
 {
     static const char *const wrong[] = {
         "", "{}", "{\"v\":1}", "{\"type\":\"void\",\"v\":1}", "\"type\":\"void\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"type\":\"void\",\"v\":2}", "{\"commit\":\"" COMMIT "\",\"type\":\"void\",\"v\":1}\n",
+        COMMITTED "\"type\":\"void\",\"v\":2}", COMMITTED "\"type\":\"void\",\"v\":1}\n",
         " {\"commit\":\"" COMMIT "\",\"type\":\"void\",\"v\":1}", "{\"commit\": \"" COMMIT "\",\"type\":\"void\",\"v\":1}",
-        "{\"type\":\"void\",\"commit\":\"" COMMIT "\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"extra\":1,\"type\":\"void\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"month\":\"2026-10\",\"type\":\"void\",\"v\":1}", "{\"commit\":\"" HEX "\",\"type\":\"void\",\"v\":1}",
+        "{\"type\":\"void\",\"commit\":\"" COMMIT "\",\"v\":1}", COMMITTED "\"extra\":1,\"type\":\"void\",\"v\":1}",
+        COMMITTED "\"month\":\"2026-10\",\"type\":\"void\",\"v\":1}", "{\"commit\":\"" HEX "\",\"type\":\"void\",\"v\":1}",
         "{\"commit\":\"bjQLnP+zepicpUTmu3gKLHiQHT+zNzh2hRGjBhevoB0\",\"type\":\"void\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"month\":\"2026-13\",\"type\":\"invoice\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"month\":\"2026-1\",\"type\":\"invoice\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"month\":\"0000-01\",\"type\":\"terms\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"type\":\"invoice\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"day\":\"2026-02-29\",\"type\":\"usage\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"day\":\"2026-02-00\",\"type\":\"usage\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"day\":\"2026-00-01\",\"type\":\"usage\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"day\":\"0000-01-01\",\"type\":\"usage\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"day\":\"2026/10/31\",\"type\":\"usage\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"day\":\"2026-1x-31\",\"type\":\"usage\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"of\":-1,\"type\":\"usage\",\"v\":1}", "{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"of\":01,\"type\":\"usage\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"of\":9223372036854775808,\"type\":\"usage\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"day\":\"2026-10-31\",\"of\":\"5\",\"type\":\"usage\",\"v\":1}",
-        "{\"commit\":\"" COMMIT "\",\"month\":\"2026-10\",\"of\":5,\"type\":\"invoice\",\"v\":1}",
-        "{\"book\":\"\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}", "{\"book\":\"b\",\"sha256\":\"" COMMIT "\",\"type\":\"book\",\"v\":1}",
+        COMMITTED "\"month\":\"2026-13\",\"type\":\"invoice\",\"v\":1}",
+        COMMITTED "\"month\":\"2026-1\",\"type\":\"invoice\",\"v\":1}",
+        COMMITTED "\"month\":\"0000-01\",\"type\":\"terms\",\"v\":1}", COMMITTED "\"type\":\"invoice\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-02-29\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-02-00\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-00-01\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"0000-01-01\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026/10/31\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-1x-31\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-10-31\",\"of\":-1,\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-10-31\",\"of\":01,\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-10-31\",\"of\":9223372036854775808,\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"day\":\"2026-10-31\",\"of\":\"5\",\"type\":\"usage\",\"v\":1}",
+        COMMITTED "\"month\":\"2026-10\",\"of\":5,\"type\":\"invoice\",\"v\":1}",
+        "{\"book\":\"\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
+        "{\"book\":\"b\",\"sha256\":\"" COMMIT "\",\"type\":\"book\",\"v\":1}",
         "{\"book\":\"b\",\"sha256\":\"6E340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d\",\"type\":\"book\",\"v\":1}",
-        "{\"book\":\"\\u0062\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}", "{\"book\":\"a\\u0000b\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
-        "{\"book\":\"\\x\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}", "{\"book\":\"b\\", "{\"book\":\"\xff\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
+        "{\"book\":\"\\u0062\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
+        "{\"book\":\"a\\u0000b\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
+        "{\"book\":\"\\x\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}", "{\"book\":\"b\\",
+        "{\"book\":\"\xff\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
         "{\"book\":\"12345678901234567890123456789012345678901234567890123456789012345\",\"sha256\":\"" HEX "\",\"type\":\"book\",\"v\":1}",
         "{\"book\":\"b\",\"sha256\":\"" HEX "\",\"type\":\"bill\",\"v\":1}",
     };

@@ -131,9 +131,13 @@ END_TEST
 
 START_TEST(names_have_no_spaces_and_plus_signs)
 {
-    static const char *const good[] = {"a", "example.com/log42", "\xc3\xa9t\xc3\xa9", "a\xe2\x80\x8b" /* no space: U+200B */, "oid/1.3.6.1"};
-    static const char *const wrong[] = {"", "a b", "a+b", "a\tb", "a\x01", "a\xc2\xa0", "\xc2\x85", "\xe1\x9a\x80", "a\xe2\x80\x80", "\xe2\x80\x8a",
-                                        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xff", "\xc3"};
+    static const char *const good[] = {
+        "a", "example.com/log42", "\xc3\xa9t\xc3\xa9", "a\xe2\x80\x8b" /* no space: U+200B */, "oid/1.3.6.1",
+    };
+    static const char *const wrong[] = {
+        "", "a b", "a+b", "a\tb", "a\x01", "a\xc2\xa0", "\xc2\x85", "\xe1\x9a\x80", "a\xe2\x80\x80", "\xe2\x80\x8a",
+        "\xe2\x80\xa8", "\xe2\x80\xa9", "\xe2\x80\xaf", "\xe2\x81\x9f", "\xe3\x80\x80", "\xff", "\xc3",
+    };
     static const uint8_t seed[32] = {0};
     char longest[TB_NOTE_NAME + 2], skey[TB_NOTE_SKEY], vkey[TB_NOTE_VKEY];
     tb_note_secret secret, again;
@@ -220,11 +224,12 @@ START_TEST(what_is_no_note_is_refused)
 {
     static const char *const wrong[] = {
         "", "\n", "\n\n", TEXT, TEXT "\n", TEXT "\n\n", "\x01" TEXT "\n" PETER_SIG, "\xff" TEXT "\n" PETER_SIG, TEXT PETER_SIG,
-        TEXT "\n" PETER_SIG "Unexpected line.\n", TEXT "\n" PETER_SIG "\n", TEXT "\r\n" PETER_SIG, TEXT "\n— Bad Name x08go/ZJkuBS9UG/\n",
-        TEXT "\n— PeterNeumann\n", TEXT "\n— PeterNeumann \n", TEXT "\n— PeterNeumann x08go/Z\n", TEXT "\n— PeterNeumann x08gow==\n",
-        TEXT "\n— PeterNeumann x08g\n", TEXT "\n— Peter+Neumann x08go/ZJkuA=\n", TEXT "\n—  x08go/ZJkuA=\n", TEXT "\n- PeterNeumann x08go/ZJkuA=\n",
+        TEXT "\n" PETER_SIG "Unexpected line.\n", TEXT "\n" PETER_SIG "\n", TEXT "\r\n" PETER_SIG,
+        TEXT "\n— Bad Name x08go/ZJkuBS9UG/\n", TEXT "\n— PeterNeumann\n", TEXT "\n— PeterNeumann \n",
+        TEXT "\n— PeterNeumann x08go/Z\n", TEXT "\n— PeterNeumann x08gow==\n", TEXT "\n— PeterNeumann x08g\n",
+        TEXT "\n— Peter+Neumann x08go/ZJkuA=\n", TEXT "\n— x08go/ZJkuA=\n", TEXT "\n- PeterNeumann x08go/ZJkuA=\n",
         TEXT "\n— PeterNeumann x08go/ZJkuB=\n", TEXT "\n— PeterNeumann x08go=ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA= \n",
-        TEXT "\n— PeterNeumann x08go_ZJkuA=\n", TEXT "\n— PeterNeumann  x08go/ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA=",
+        TEXT "\n— PeterNeumann x08go_ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA=",
     };
     tb_note note;
     tb_error err;
@@ -337,13 +342,16 @@ END_TEST
 START_TEST(checkpoints_are_read_strictly)
 {
     static const char *const good[] = {
-        "example.com/behind-the-sofa\n20852163\n" ROOT "\n", "o\n9223372036854775807\n" ROOT "\n", "o\n1\n" ROOT "\nextension\nanother\n",
-        "a log with spaces\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"};
+        "example.com/behind-the-sofa\n20852163\n" ROOT "\n", "o\n9223372036854775807\n" ROOT "\n",
+        "o\n1\n" ROOT "\nextension\nanother\n", "a log with spaces\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n",
+    };
     static const char *const wrong[] = {
         "", "o\n", "o\n1\n", "\n1\n" ROOT "\n", "o\n\n" ROOT "\n", "o\n01\n" ROOT "\n", "o\n-1\n" ROOT "\n", "o\n+1\n" ROOT "\n",
-        "o\n0x1\n" ROOT "\n", "o\n 1\n" ROOT "\n", "o\n1 \n" ROOT "\n", "o\n9223372036854775808\n" ROOT "\n", "o\n99999999999999999999\n" ROOT "\n",
-        "o\n1\n" ROOT, "o\n1\n" ROOT " \n", "o\n1\n\n" ROOT "\n", "o\n1\n" ROOT "\n\n", "o\n1\n" ROOT "\n\nx\n", "o\n1\n" ROOT "\nx",
-        "o\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2J=\n", "o\n0\n" ROOT "\n", "o\n1\nAAAA\n"};
+        "o\n0x1\n" ROOT "\n", "o\n 1\n" ROOT "\n", "o\n1 \n" ROOT "\n", "o\n9223372036854775808\n" ROOT "\n",
+        "o\n99999999999999999999\n" ROOT "\n", "o\n1\n" ROOT, "o\n1\n" ROOT " \n", "o\n1\n\n" ROOT "\n", "o\n1\n" ROOT "\n\n",
+        "o\n1\n" ROOT "\n\nx\n", "o\n1\n" ROOT "\nx", "o\n1\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2J=\n", "o\n0\n" ROOT "\n",
+        "o\n1\nAAAA\n",
+    };
     tb_checkpoint checkpoint;
     tb_error err;
     tb_buf out;
@@ -521,13 +529,16 @@ START_TEST(proofs_are_read_and_written)
 {
     static const char *const good[] = {
         V1 "extra YWdlLXYxLjIuMS1kYXJ3aW4tYXJtNjQudGFyLmd6\nindex 73894\n" H1 H2 "\nexample.com/fancylog\n109482\n" ROOT "\n\n" PETER_SIG,
-        V1 "index 5\n" H1 H2 "\ntest checkpoint\n", V1 "index 0\n\ncheckpoint\n", V1 "index 9223372036854775807\n\nx"};
+        V1 "index 5\n" H1 H2 "\ntest checkpoint\n", V1 "index 0\n\ncheckpoint\n", V1 "index 9223372036854775807\n\nx",
+    };
     static const char *const wrong[] = {
-        "", V1, V1 "index 5", V1 "index 5\n", V1 "index 5\n" H1, V1 "index 5\n\n", V1 "index 5\n" H1 "checkpoint\n", "c2sp.org/tlog-proof@v2\nindex 0\n\nx\n",
-        "wrong-header\nindex 0\n\ncheckpoint\n", V1 "extra !!notbase64!!\nindex 0\n\ncheckpoint\n", V1 "extra \nindex 0\n\nx\n", V1 "extra\nindex 0\n\nx\n",
-        V1 "\n\ncheckpoint\n", V1 "index notanumber\n\nx\n", V1 "index -5\n\nx\n", V1 "index 05\n\nx\n", V1 "index  5\n\nx\n", V1 "index\n\nx\n",
-        V1 "index 9223372036854775808\n\nx\n", V1 "index 0\n!!notbase64!!\n\nx\n", V1 "index 0\nAAAA\n\nx\n", V1 "index 0\nextra AAAA\n\nx\n",
-        V1 "extra AAAA\nextra AAAA\nindex 0\n\nx\n", " " V1 "index 0\n\nx\n"};
+        "", V1, V1 "index 5", V1 "index 5\n", V1 "index 5\n" H1, V1 "index 5\n\n", V1 "index 5\n" H1 "checkpoint\n",
+        "c2sp.org/tlog-proof@v2\nindex 0\n\nx\n", "wrong-header\nindex 0\n\ncheckpoint\n",
+        V1 "extra !!notbase64!!\nindex 0\n\ncheckpoint\n", V1 "extra \nindex 0\n\nx\n", V1 "extra\nindex 0\n\nx\n",
+        V1 "\n\ncheckpoint\n", V1 "index notanumber\n\nx\n", V1 "index -5\n\nx\n", V1 "index 05\n\nx\n", V1 "index 5\n\nx\n",
+        V1 "index\n\nx\n", V1 "index 9223372036854775808\n\nx\n", V1 "index 0\n!!notbase64!!\n\nx\n", V1 "index 0\nAAAA\n\nx\n",
+        V1 "index 0\nextra AAAA\n\nx\n", V1 "extra AAAA\nextra AAAA\nindex 0\n\nx\n", " " V1 "index 0\n\nx\n",
+    };
     tb_proof proof;
     tb_error err;
     tb_buf out;
