@@ -227,9 +227,9 @@ START_TEST(what_is_no_note_is_refused)
         TEXT "\n" PETER_SIG "Unexpected line.\n", TEXT "\n" PETER_SIG "\n", TEXT "\r\n" PETER_SIG,
         TEXT "\n— Bad Name x08go/ZJkuBS9UG/\n", TEXT "\n— PeterNeumann\n", TEXT "\n— PeterNeumann \n",
         TEXT "\n— PeterNeumann x08go/Z\n", TEXT "\n— PeterNeumann x08gow==\n", TEXT "\n— PeterNeumann x08g\n",
-        TEXT "\n— Peter+Neumann x08go/ZJkuA=\n", TEXT "\n— x08go/ZJkuA=\n", TEXT "\n- PeterNeumann x08go/ZJkuA=\n",
+        TEXT "\n— Peter+Neumann x08go/ZJkuA=\n", TEXT "\n—  x08go/ZJkuA=\n", TEXT "\n- PeterNeumann x08go/ZJkuA=\n",
         TEXT "\n— PeterNeumann x08go/ZJkuB=\n", TEXT "\n— PeterNeumann x08go=ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA= \n",
-        TEXT "\n— PeterNeumann x08go_ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA=",
+        TEXT "\n— PeterNeumann x08go_ZJkuA=\n", TEXT "\n— PeterNeumann  x08go/ZJkuA=\n", TEXT "\n— PeterNeumann x08go/ZJkuA=",
     };
     tb_note note;
     tb_error err;
@@ -533,9 +533,10 @@ START_TEST(proofs_are_read_and_written)
     };
     static const char *const wrong[] = {
         "", V1, V1 "index 5", V1 "index 5\n", V1 "index 5\n" H1, V1 "index 5\n\n", V1 "index 5\n" H1 "checkpoint\n",
+        V1 "index 5\n" H1 "x",
         "c2sp.org/tlog-proof@v2\nindex 0\n\nx\n", "wrong-header\nindex 0\n\ncheckpoint\n",
         V1 "extra !!notbase64!!\nindex 0\n\ncheckpoint\n", V1 "extra \nindex 0\n\nx\n", V1 "extra\nindex 0\n\nx\n",
-        V1 "\n\ncheckpoint\n", V1 "index notanumber\n\nx\n", V1 "index -5\n\nx\n", V1 "index 05\n\nx\n", V1 "index 5\n\nx\n",
+        V1 "\n\ncheckpoint\n", V1 "index notanumber\n\nx\n", V1 "index -5\n\nx\n", V1 "index 05\n\nx\n", V1 "index  5\n\nx\n",
         V1 "index\n\nx\n", V1 "index 9223372036854775808\n\nx\n", V1 "index 0\n!!notbase64!!\n\nx\n", V1 "index 0\nAAAA\n\nx\n",
         V1 "index 0\nextra AAAA\n\nx\n", V1 "extra AAAA\nextra AAAA\nindex 0\n\nx\n", " " V1 "index 0\n\nx\n",
     };
