@@ -64,6 +64,7 @@
 #include "tollbook/operation.h"
 #include "tollbook/party.h"
 #include "tollbook/partystore.h"
+#include "tollbook/proof.h"
 #include "tollbook/settle.h"
 #include "tollbook/range.h"
 #include "tollbook/pullzone.h"

@@ -126,6 +126,11 @@ SECTIONS = (
         ("TB_UBL_TEXT_MAX", "bytes", "electronic invoice"),
         ("TB_PAYMENTS_MAX", "bytes", "file of payments"),
         ("TB_PAYMENT_ROWS", "", "rows of a file of payments"),
+        ("TB_NOTE_NAME", "bytes", "name of a key that signs checkpoints"),
+        ("TB_NOTE_MAX", "bytes", "signed note: a checkpoint with its signatures"),
+        ("TB_NOTE_TEXT", "bytes", "its text"),
+        ("TB_NOTE_SIGNATURES", "", "its signatures"),
+        ("TB_PROOF_TEXT_MAX", "bytes", "proof of an entry"),
     )),
     ("What-if, solve and forecast", "`whatif.too_much` names the limit. Those over HTTP do not hold with `--db`.", (
         ("TB_SCENARIO_MAX", "bytes", "scenario"),
