@@ -14,8 +14,9 @@ typedef struct followers followers;
 followers *followers_new(void); /* NULL: out of memory */
 void followers_free(followers *f); /* NULL is fine */
 
-/* Reads the value of a header, "NAME" or "NAME; promotable". false: it is something else. */
-bool followers_read(tb_text header, tb_follower *ret);
+/* Reads the value of the header Tollbook-Replica: a name, and behind "; " each: "promotable", "url=URL", "schema=N". The
+ * last two go to ret_standby. false: it is something else. */
+bool followers_read(tb_text header, tb_follower *ret, tb_standby *ret_standby);
 /* This one has asked, now_us being monotonic. */
 void followers_note(followers *f, const tb_follower *one, int64_t now_us);
 /* Those that asked within FOLLOWERS_FORGET_US, by name; returns how many. */
