@@ -217,9 +217,10 @@ void api_replica_pieces_done(request *r)
 
 /* --- the state --- */
 
-tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
+tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_SHOWN])
 {
-    const size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
+    size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
+    if (s->replicated && replicas_role(s) != ROLE_STANDBY) n = acknowledge_add_listed(s->acknowledge, list, n);
     const copy_server *copy = replicas_copy(s);
     return (tb_replica_server){.role = replicas_role_name(s), .followers = list, .n_followers = n,
                                .lag_us = copy ? copy_lag_us(copy) : 0};
@@ -229,7 +230,7 @@ tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
 void api_replica_status(request *r)
 {
     server *s = r->worker->server;
-    tb_follower list[FOLLOWERS_MAX];
+    tb_follower list[FOLLOWERS_SHOWN];
     const tb_replica_server known = api_replica_known(s, list);
     tb_args args;
     tb_reply made;
@@ -268,10 +269,11 @@ static void put_lags(request *r, const tb_replica_server *known, tb_buf *out)
 void api_replica_metrics(request *r, tb_buf *out)
 {
     server *s = r->worker->server;
-    tb_follower list[FOLLOWERS_MAX];
+    tb_follower list[FOLLOWERS_SHOWN];
     tb_replication now;
     tb_error err;
     if (!s->replicated || read_state(r->worker->store, &now, &err) || !now.last.number) return;
+    const int64_t asked = (int64_t)followers_list(s->followers, clock_mono_us(), list);
     const tb_replica_server known = api_replica_known(s, list);
     const struct {
         const char *name, *help;
@@ -280,7 +282,7 @@ void api_replica_metrics(request *r, tb_buf *out)
         {"tollbook_replica_piece", "Number of the newest piece for copies.", now.last.number},
         {"tollbook_replica_epoch", "A promotion raises it.", now.last.epoch},
         {"tollbook_replica_bytes_kept", "Bytes of the pieces that are kept.", now.bytes},
-        {"tollbook_replica_followers", "Copies that asked for pieces within the last hour.", (int64_t)known.n_followers},
+        {"tollbook_replica_followers", "Copies that asked for pieces within the last hour.", asked},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         metrics_sample(out, rows[i].name, "gauge", rows[i].help, (uint64_t)rows[i].value);

@@ -128,6 +128,23 @@ void acknowledge_note(acknowledge *a, const char *name, int64_t piece, int64_t n
     pthread_mutex_unlock(&a->lock);
 }
 
+size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n)
+{
+    const size_t asked = n;
+    pthread_mutex_lock(&a->lock);
+    for (size_t i = 0; i < a->n; i++) {
+        const listed_standby *one = &a->list[i];
+        size_t at = 0;
+        while (at < asked && strcmp(list[at].name, one->is.name) != 0)
+            at++;
+        if (at < asked) continue;
+        list[n] = (tb_follower){.promotable = true, .piece = one->piece > 0 ? one->piece : 0};
+        memcpy(list[n++].name, one->is.name, sizeof one->is.name);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return n;
+}
+
 bool acknowledge_unprotected(acknowledge *a)
 {
     pthread_mutex_lock(&a->lock);

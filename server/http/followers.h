@@ -7,6 +7,7 @@
 #include "tollbook/replica.h"
 
 #define FOLLOWERS_MAX       32 /* of more the one that has not asked for longest is forgotten */
+#define FOLLOWERS_SHOWN     (FOLLOWERS_MAX + TB_STANDBYS_MAX) /* with those that are listed and away */
 #define FOLLOWERS_FORGET_US INT64_C(3600000000)
 
 typedef struct followers followers;

@@ -1,10 +1,10 @@
 """serve --acknowledge-after standby: a write is answered with success once every listed standby has it. The standbys are
 raw requests here: by asking for what follows a piece they say that they have it."""
-import os
+import json
 import time
 import unittest
 
-from harness import PATIENCE, Case, Server, hit
+from harness import PATIENCE, Case, hit, run
 
 HOURS = 3600  # a wait that no test sees the end of
 PIECES = "/replica/pieces"
@@ -37,7 +37,12 @@ class Acknowledge(Case):
 
     def setUp(self):
         self.start()
-        self.addCleanup(self.server.stop)
+        self.addCleanup(self.end)
+
+    def end(self):
+        self.server.stop()
+        for one in json.loads(run("replica", "status", "--db", self.server.db).stdout)["standbys"]:
+            run("replica", "drop", one["name"], "--db", self.server.db)
 
     def start(self, **options):
         given = {"--acknowledge-after": "standby", "--standby-wait": self.wait, "--standby-absent": self.absent, **options}
@@ -77,6 +82,51 @@ class Waits(Acknowledge):
         two.has(last)
         self.assertEqual(wire.read().status, 200)
         self.until(0)
+        self.assertEqual(self.server.ask("POST", "/ingest/logs", "ingest", hit(101, 1)).status, 200)  # known: at once
+
+    def test_an_answer_that_was_found_without_the_writer_waits_too(self):
+        standby = Standby(self.server)
+        standby.has(self.piece())
+        first = self.send(hit(101, 2), Idempotency_Key="two")
+        self.until(1)
+        again = self.send(hit(101, 2), Idempotency_Key="two")
+        self.until(2)
+        standby.has(self.piece())
+        self.assertEqual(first.read().status, 200)
+        self.assertEqual(again.read().status, 200)
+
+    def test_what_reads_or_is_refused_waits_for_nobody(self):
+        Standby(self.server).has(self.piece())
+        wire = self.send(hit(101, 3))
+        self.until(1)
+        self.assertEqual(self.server.get("/statistics").status, 200)
+        self.assertEqual(self.operation("account-list", b"{}").status, 200)
+        self.refused(self.server.ask("POST", "/ingest/logs?format=nothing", "ingest", hit(101)), 400, "validation_error")
+        self.until(1)
+
+    def test_many_answers_are_released_together(self):
+        standby = Standby(self.server)
+        standby.has(self.piece())
+        wires = [self.send(hit(101, 100 + i)) for i in range(50)]
+        self.until(50)
+        standby.has(self.piece())
+        self.assertEqual([wire.read().status for wire in wires], [200] * 50)
+
+    def test_operations_that_write_wait_and_drop_does_not(self):
+        one, gone = Standby(self.server), Standby(self.server, "gone")
+        one.has(self.piece())
+        gone.has(self.piece())
+        paid = b'{"account":1,"kind":"payment","amount":"5","reference":"wire 1"}'
+        self.assertEqual(self.operation("ledger-enter?dryRun=true", paid).status, 200)
+        wire = self.send(paid, target="/operations/ledger-enter", key="operator", Content_Type="application/json")
+        self.until(1)
+        one.has(self.piece())
+        self.until(1)
+        self.assertEqual(self.operation("replica-drop", b'{"name":"gone"}').status, 200)
+        self.assertEqual(wire.read().status, 200)
+
+    def operation(self, name, body):
+        return self.server.ask("POST", f"/operations/{name}", "operator", body, Content_Type="application/json")
 
 
 if __name__ == "__main__":
