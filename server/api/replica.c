@@ -92,6 +92,7 @@ static void note_follower(request *r, question *q, int64_t newest)
     q->noted = true;
     q->follower.piece = q->after;
     followers_note(s->followers, &q->follower, clock_mono_us());
+    r->conn->follows = q->follower.promotable;
     if (q->follower.promotable) acknowledge_note(s->acknowledge, q->follower.name, q->after, newest);
 }
 

@@ -128,6 +128,14 @@ void acknowledge_note(acknowledge *a, const char *name, int64_t piece, int64_t n
     pthread_mutex_unlock(&a->lock);
 }
 
+void acknowledge_new_role(acknowledge *a)
+{
+    pthread_mutex_lock(&a->lock);
+    weigh(a);
+    pthread_mutex_unlock(&a->lock);
+    waiting_release(a->server->waiting);
+}
+
 size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n)
 {
     const size_t asked = n;

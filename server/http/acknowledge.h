@@ -24,6 +24,9 @@ void acknowledge_take_list(acknowledge *a, tb_store *store);
 bool acknowledge_lists(acknowledge *a, const tb_standby *one);
 /* It asked for what follows this piece, and the file's newest one was `newest`. Nothing if it is not listed. */
 void acknowledge_note(acknowledge *a, const char *name, int64_t piece, int64_t newest);
+/* After the server's role has changed (replicas.h): answers that wait become TB_E_REPLICA_SUPERSEDED, or what the new role
+ * says. */
+void acknowledge_new_role(acknowledge *a);
 /* Adds the listed standbys that are not in the list of n followers, which has room for FOLLOWERS_SHOWN, with piece 0 if they
  * have not asked since the start. Returns how many there are then. */
 size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n);
