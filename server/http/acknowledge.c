@@ -206,7 +206,8 @@ tb_code acknowledge_end(request *r, tb_error *err)
         count_absent(s->acknowledge, job->number);
         return TB_OK;
     }
-    return tb_fail(err, TB_E_REPLICA_UNACKNOWLEDGED, NULL,
-                   "It may be stored here, but not every standby has it yet%s. Send the same again: with the same Idempotency-Key, batch "
-                   "or content it counts once.", waited ? "" : ", and the server is stopping");
+    return tb_fail(err, TB_E_REPLICA_UNACKNOWLEDGED, NULL, "It may be stored here, but not every standby has it yet%s. %s",
+                   waited ? "" : ", and the server is stopping",
+                   r->reply.secret ? "Nobody is shown the key that was made: revoke it and make another."
+                                   : "Send the same again: with its Idempotency-Key, batch, reference or content it counts once.");
 }
