@@ -45,7 +45,7 @@ void acknowledge_free(acknowledge *a)
 
 /* --- the list; with the lock held --- */
 
-static listed_standby *find(acknowledge *a, const char *name)
+static listed_standby *find_listed(acknowledge *a, const char *name)
 {
     for (size_t i = 0; i < a->n; i++)
         if (strcmp(a->list[i].is.name, name) == 0) return &a->list[i];
@@ -91,7 +91,7 @@ void acknowledge_take_list(acknowledge *a, tb_store *store)
     if (tb_store_standbys(store, now, &n, NULL)) return; /* tried again at the next commit */
     pthread_mutex_lock(&a->lock);
     for (size_t i = 0; i < n; i++) {
-        const listed_standby *before = find(a, now[i].name);
+        const listed_standby *before = find_listed(a, now[i].name);
         list[i] = before ? *before : (listed_standby){.piece = UNKNOWN};
         list[i].is = now[i];
     }
@@ -104,7 +104,7 @@ void acknowledge_take_list(acknowledge *a, tb_store *store)
 bool acknowledge_lists(acknowledge *a, const tb_standby *one)
 {
     pthread_mutex_lock(&a->lock);
-    const listed_standby *listed = find(a, one->name);
+    const listed_standby *listed = find_listed(a, one->name);
     const bool same = listed && strcmp(listed->is.url, one->url) == 0 && listed->is.schema == one->schema;
     pthread_mutex_unlock(&a->lock);
     return same;
@@ -116,7 +116,7 @@ void acknowledge_note(acknowledge *a, const char *name, int64_t piece, int64_t n
 {
     const int64_t now_us = clock_mono_us();
     pthread_mutex_lock(&a->lock);
-    listed_standby *one = find(a, name);
+    listed_standby *one = find_listed(a, name);
     if (one) {
         const bool soon = now_us - one->asked_us < a->server->options.standby_wait_us;
         if (piece >= newest || (soon && piece >= one->newest)) one->absent = false;

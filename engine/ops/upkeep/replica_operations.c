@@ -74,7 +74,7 @@ static tb_code show_status(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     return code;
 }
 
-static tb_code drop(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
+static tb_code drop_standby(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_standby left[TB_STANDBYS_MAX];
     size_t n;
@@ -137,7 +137,7 @@ static const tb_operation rows[] = {
                 "--promotable is listed again.",
      .access = TB_ACCESS_OPERATOR,
      TB__PARAMS(drop_params),
-     .write = drop},
+     .write = drop_standby},
     {.name = "replica off",
      .summary = "Switch replication off and delete its pieces",
      .details = "Commits make no pieces any more. Copies that follow the file stop, and begin from a new base\n"

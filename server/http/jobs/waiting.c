@@ -45,7 +45,7 @@ static write_job *take_over(waiting *w, bool all)
     return over;
 }
 
-static void release(waiting *w, bool all)
+static void release_waits(waiting *w, bool all)
 {
     pthread_mutex_lock(&w->lock);
     write_job *over = take_over(w, all);
@@ -59,7 +59,7 @@ static void release(waiting *w, bool all)
 static tb_code run_release(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store, (void)err;
-    release(job->owner, false);
+    release_waits(job->owner, false);
     return TB_OK;
 }
 
@@ -162,7 +162,7 @@ void waiting_commit(waiting *w)
 
 void waiting_release(waiting *w)
 {
-    release(w, true);
+    release_waits(w, true);
 }
 
 void waiting_end(waiting *w)
@@ -170,5 +170,5 @@ void waiting_end(waiting *w)
     pthread_mutex_lock(&w->lock);
     w->ended = true;
     pthread_mutex_unlock(&w->lock);
-    release(w, true);
+    release_waits(w, true);
 }
