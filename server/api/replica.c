@@ -71,6 +71,14 @@ static tb_code run_add(write_job *job, tb_store *store, tb_error *err)
     return tb_store_standby_add(store, &question_of(job->owner)->standby, err);
 }
 
+/* Two standbys of one name would each say what the other has. */
+static tb_code check_name(request *r, const question *q, tb_error *err)
+{
+    if (!q->follower.promotable || q->adds || !acknowledge_is_taken(r->worker->server->acknowledge, &q->standby)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "Tollbook-Replica", "Another standby asks by the name %s: give each a name of its own.",
+                   q->standby.name);
+}
+
 /* A promotable follower that is not listed yet, or with another address or schema, is listed before it has its answer. */
 static bool add_standby(request *r, question *q)
 {
@@ -182,6 +190,7 @@ static void look(request *r)
     tb_code code = read_state(r->worker->store, &now, &err);
     if (!code) code = check_after(q, &now, &err);
     const int64_t left_us = q->until_us - clock_mono_us();
+    if (!code) code = check_name(r, q, &err);
     if (!code && add_standby(r, q)) return;
     if (!code) note_follower(r, q, now.last.number);
     if (code) {

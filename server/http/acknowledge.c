@@ -9,7 +9,8 @@
 #include "http/message.h"
 #include "http/replicas.h"
 
-#define UNKNOWN (-1)
+#define UNKNOWN   (-1)
+#define MOMENT_US INT64_C(5000000) /* several questions of a standby that has nothing to do */
 
 typedef struct listed_standby {
     tb_standby is;
@@ -108,6 +109,16 @@ bool acknowledge_lists(acknowledge *a, const tb_standby *one)
     const bool same = listed && strcmp(listed->is.url, one->url) == 0 && listed->is.schema == one->schema;
     pthread_mutex_unlock(&a->lock);
     return same;
+}
+
+bool acknowledge_is_taken(acknowledge *a, const tb_standby *one)
+{
+    pthread_mutex_lock(&a->lock);
+    const listed_standby *listed = find_listed(a, one->name);
+    const bool taken = listed && listed->is.url[0] && strcmp(listed->is.url, one->url) != 0 && listed->piece != UNKNOWN &&
+                       clock_mono_us() - listed->asked_us < MOMENT_US;
+    pthread_mutex_unlock(&a->lock);
+    return taken;
 }
 
 /* It has caught up once it has what was the newest piece when it asked before, a short time ago: with writes all the time it

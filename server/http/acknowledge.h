@@ -22,6 +22,8 @@ void acknowledge_free(acknowledge *a);   /* NULL is fine */
 void acknowledge_take_list(acknowledge *a, tb_store *store);
 /* Whether it is listed with this address and schema. */
 bool acknowledge_lists(acknowledge *a, const tb_standby *one);
+/* Whether another standby asks by this name: it is listed with another address, and asked a moment ago. */
+bool acknowledge_is_taken(acknowledge *a, const tb_standby *one);
 /* It asked for what follows this piece, and the file's newest one was `newest`. Nothing if it is not listed. */
 void acknowledge_note(acknowledge *a, const char *name, int64_t piece, int64_t newest);
 /* After the server's role has changed (replicas.h): answers that wait become TB_E_REPLICA_SUPERSEDED, or what the new role

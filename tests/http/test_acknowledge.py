@@ -205,6 +205,12 @@ class Waits(Acknowledge):
         Standby(self.server).has(self.piece())
         self.assertEqual(wire.read().status, 200)
 
+    def test_two_standbys_of_one_name(self):
+        one, two = (Standby(self.server, url=f"http://b:{port}", schema=31) for port in (1, 2))
+        one.has(self.piece())
+        self.refused(two.ask(self.piece()), 400, "validation_error", "Tollbook-Replica")
+        one.has(self.piece())
+
     def test_more_standbys_than_can_be_listed(self):
         for i in range(16):
             Standby(self.server, f"b-{i}").has(self.piece())
