@@ -16,6 +16,8 @@ test("a server that is well gives no reason, and each thing that is wrong gives 
   assert.deepEqual(ids({'tollbook_usage_up{shard="b"}': 0}), ["shards"]);
   assert.deepEqual(ids({'tollbook_replica_follower_lag_seconds{name="b"}': 90}), ["replica"]);
   assert.deepEqual(ids({'tollbook_replica_follower_lag_seconds{name="b"}': 9}), []);
+  assert.deepEqual(ids({tollbook_unprotected: 1}), ["unprotected"]);
+  assert.deepEqual(ids({tollbook_unprotected: 0}), []);
   assert.deepEqual(ids({tollbook_disk_free_bytes: 1e8}), ["disk"]);
   assert.deepEqual(ids({tollbook_last_backup_age_seconds: 3 * DAY}), ["backup"]);
   assert.deepEqual(ids({tollbook_last_verify_age_seconds: undefined}), ["verify"]);

@@ -152,7 +152,9 @@ class Replicas(Case):
         for query, field in (("", "after"), ("?after=-1", "after"), ("?after=x", "after"), ("?after=1&wait=61", "wait"),
                              ("?after=1&wait=-1", "wait")):
             self.refused(self.server.get(f"/replica/pieces{query}", "Replica"), 400, "validation_error", field)
-        for name in ("a b", "x" * 65, "a; primary", ";", "a;promotable "  "x"):
+        for name in ("a b", "x" * 65, "a; primary", ";", "a;promotable "  "x", "a;", "a; promotable;", "; promotable",
+                     "a; url=ftp://b", "a; url=", "a; url=http://", "a; url=http://b/'", "a; url=http://" + "b" * 200, "a; schema=x",
+                     "a; schema=", "a; schema=1234567", "a; promotable; more=1"):
             self.refused(self.server.get("/replica/pieces?after=1", "Replica", Tollbook_Replica=name), 400, "validation_error",
                          "Tollbook-Replica")
 

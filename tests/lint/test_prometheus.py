@@ -109,6 +109,8 @@ CASES = [
      "the copy b of a is 1m 30s behind", of("tollbook_replica_follower_lag_seconds", "0x7 90x9", COPY)),
     ("TollbookReplicaGone", 40, of("tollbook_replica_followers", "2x20 1x40"), ONE,
      "1 copies follow a, fewer than within the last day", of("tollbook_replica_followers", "1x35 2x30")),
+    ("TollbookUnprotected", 10, of("tollbook_unprotected", "0x3 1x20"), ONE, "a acknowledges writes that no standby has",
+     of("tollbook_unprotected", "0x9 1x1 0x9")),
     ("TollbookFollowDown", 10, of("tollbook_follow_written_seconds", "0x20", '{instance="e"}'), {"instance": "e"},
      "the follower at e has written no figures for 10m 0s",
      of("tollbook_follow_written_seconds", "0+60x20", '{instance="e"}')),

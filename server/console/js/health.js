@@ -13,6 +13,7 @@ export function reasons(metrics) {
   if (down.length) say("shards", `${down.length} of ${count(shards.length, "usage server")} ${down.length === 1 ? "does" : "do"} not answer`);
   const behind = Object.entries(metrics).filter(([name, lag]) => name.startsWith("tollbook_replica_follower_lag") && lag > BEHIND).sort((one, other) => other[1] - one[1]);
   if (behind.length) say("replica", `The copy ${behind[0][0].split('"')[1]} is ${duration(behind[0][1])} behind`);
+  if (value("unprotected")) say("unprotected", "Writes are acknowledged that no standby has");
   const free = value("disk_free_bytes");
   if (free < value("store_bytes") / 5) say("disk", `Only ${bytes(free)} are free on the disk`);
   for (const [what, done] of [["backup", "backed up"], ["verify", "verified"]]) {

@@ -51,7 +51,7 @@ export function show(page) {
       fact("Size", "tollbook_store_bytes", held, bytes(held)),
       fact("Write-ahead log", "tollbook_wal_bytes", found.tollbook_wal_bytes, bytes(found.tollbook_wal_bytes)),
       fact("Free on the disk", "tollbook_disk_free_bytes", free, bytes(free), free < held / 5),
-      role ? fact("Replication", "tollbook_replica_piece", found.tollbook_replica_piece, `${role}, piece ${number(found.tollbook_replica_piece)}; ${lags.join(", ") || "nobody follows"}`) : null,
+      role ? fact("Replication", "tollbook_replica_piece", found.tollbook_replica_piece, `${role}, piece ${number(found.tollbook_replica_piece)}; ${lags.join(", ") || "nobody follows"}${found.tollbook_unprotected ? "; writes wait for no standby" : ""}`, found.tollbook_unprotected) : null,
       since(found, "tollbook_last_verify_age_seconds", AGED.verify, "verify"),
       since(found, "tollbook_last_backup_age_seconds", AGED.backup, "backup")));
   }
