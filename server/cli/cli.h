@@ -22,6 +22,7 @@ int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_status(const cli_call *call);
 int cli_backup(const cli_call *call);
+int cli_promote(const cli_call *call);
 int cli_restore(const cli_call *call);
 int cli_usage_migrate(const cli_call *call);
 int cli_query(const cli_call *call);
