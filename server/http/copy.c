@@ -138,7 +138,7 @@ tb_code copy_open(server *s, copy_server **ret, tb_error *err)
     name_server(s, c->options.link.name);
     const standby_options o = {.link = c->options.link, .db = s->options.db, .apply = apply, .look = look, .take_over = take_over, .ctx = c,
                                .note = message_note, .warn = message_error};
-    tb_code code = tb_store_open(s->options.db, NULL, &c->reader, err);
+    tb_code code = tb_store_open(s->options.db, &(tb_store_options){.copy = true}, &c->reader, err);
     if (!code) code = standby_new(&o, &c->standby, err);
     if (code) copy_free(c);
     else *ret = c;
@@ -164,7 +164,11 @@ static void verify(copy_server *c)
     tb_error err;
     char first[VERIFY_FIRST] = "";
     uint64_t differences = 0;
-    tb_code code = tb_store_open(c->server->options.db, NULL, &store, &err);
+    tb_code code = tb_store_open(c->server->options.db, &(tb_store_options){.copy = true}, &store, &err);
+    if (!code && tb_store_schema_of(store) < tb_store_schema()) { /* the primary's upgrade is waited for */
+        tb_store_close(store);
+        return;
+    }
     if (!code) {
         tb_store_watch(store, stops_verifying, c);
         code = c->options.check(store, keep_first, first, &differences, &err);

@@ -192,7 +192,7 @@ size_t server_metrics(const server *s, const metrics **ret_blocks)
 static tb_code open_workers(server *s, tb_error *err)
 {
     tb_store_options options = {
-        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB,
+        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB, .copy = s->copy != NULL,
         .usage = usage_servers_client(s->options.usage)};
     for (unsigned i = 0; i < s->options.threads; i++) {
         worker *w = &s->workers[i];
@@ -216,7 +216,7 @@ tb_code worker_take_reader(worker *w, int64_t account, tb_store **ret_store, tb_
 {
     server *s = w->server;
     const tb_store_options options = {
-        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .usage = usage_servers_client(s->options.usage)};
+        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .copy = s->copy != NULL, .usage = usage_servers_client(s->options.usage)};
     tb_code code = stream_slots_take(s->stream_slots, account, err);
     *ret_store = NULL;
     if (code) return code;
