@@ -553,6 +553,7 @@ cli_command cli_commands[] = {
      OPTIONS(promote_options),
      .run = cli_promote},
     {.name = "replica status", .group = CLI_RUN, .operation = "replica status"},
+    {.name = "replica drop", .group = CLI_RUN, .operation = "replica drop"},
     {.name = "replica off", .group = CLI_RUN, .operation = "replica off"},
     {.name = "retain", .group = CLI_UNDO, .operation = "retain"},
     {.name = "forget", .group = CLI_UNDO, .operation = "forget"},
