@@ -415,10 +415,10 @@ static outcome ask_round(client *c, const client_request *request)
         o.rc = exchange(c, request);
         json_t *refusal = o.rc == CURLE_OK ? read_refusal(c) : NULL;
         o.code = judge(c, request, o.rc, refusal);
-        if (o.rc == CURLE_OK && (!o.heard || o.code == TB_OK)) servers_keep(&c->servers);
+        const bool elsewhere = is_elsewhere(c, request, &o);
+        if (o.rc == CURLE_OK && (!o.heard || !elsewhere)) servers_keep(&c->servers);
         o.heard |= o.rc == CURLE_OK;
-        more = is_elsewhere(c, request, &o) && !leaves(c) &&
-               servers_next(&c->servers, json_string_value(json_object_get(refusal, "Primary")));
+        more = elsewhere && !leaves(c) && servers_next(&c->servers, json_string_value(json_object_get(refusal, "Primary")));
         json_decref(refusal);
     }
     if (o.code == TB_OK) tell_server(c);
