@@ -46,7 +46,7 @@ class Node:
             "OCF_RESKEY_CRM_meta_on_node": self.name, "OCF_RESKEY_CRM_meta_timeout": "60000", "SCORE": str(self.folder / "score"),
             "OCF_RESKEY_binary": str(TOLLBOOK), "OCF_RESKEY_db": str(self.db), "OCF_RESKEY_servers": servers,
             "OCF_RESKEY_key_file": str(key_file), "OCF_RESKEY_user": "", "OCF_RESKEY_log": str(self.folder / "log"),
-            "OCF_RESKEY_options": f"--listen 127.0.0.1:{self.port} --replicas --threads 2"}
+            "OCF_RESKEY_options": f"--listen 127.0.0.1:{self.port} --threads 2"}
 
     def act(self, action, **more):
         """Returns the exit code."""
