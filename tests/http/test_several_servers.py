@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """--server with several URLs: commands find the primary, whichever they ask first, and go on when it changes. What a failover cuts
 off is sent again and counts once; what may not be sent twice is not."""
+import json
 import random
 import signal
 import subprocess
@@ -108,6 +109,21 @@ class Commands(Pair):
         out, more = command.communicate()
         self.assertEqual(command.returncode, 0, said + out + more)
         self.assertEqual(stored(self.standby.db), ({101: 1, 102: 1}, {101: 1000, 102: 1000}))
+
+
+class Console(Pair):
+    def test_a_standby_says_where_changes_are_made(self):
+        """And offers none itself, so that the page has no forms for them."""
+        def session(server):
+            return server.ask("POST", "/console/session", None, json.dumps({"key": self.primary.keys["operator"]}).encode(),
+                              X_Tollbook_Console="1", Content_Type="application/json").json()
+        here, there = session(self.standby), session(self.primary)
+        self.assertEqual((here["primary"], here["changes"]), (self.primary.url, []))
+        self.assertIsNone(there["primary"])
+        self.assertIn("key create", there["changes"])
+        self.assertEqual(here["offers"], there["offers"])
+        self.promote()
+        self.assertEqual({**session(self.standby), "now": there["now"]}, there)
 
 
 class Follow(Pair):
