@@ -13,17 +13,22 @@ typedef struct copy_options {
     link_options link; /* url NULL: this server is no copy */
     int64_t max_lag_us;
     tb_check check; /* of the whole copy */
+    const char *own_url; /* where this server is reached; NULL: at its first address */
 } copy_options;
 
 typedef struct copy_server copy_server;
 struct server;
 
+/* "HOST-PORT", of the letters that a follower's name may have. With the addresses open. */
+void copy_name(const struct server *s, char out[LINK_NAME_MAX + 1]);
 /* With the writing store open. *ret stays NULL where the server is no copy. */
 TB_MUST_USE tb_code copy_open(struct server *s, copy_server **ret, tb_error *err);
 /* With the writer at work. */
 TB_MUST_USE tb_code copy_start(copy_server *c, tb_error *err);
 void copy_stop(copy_server *c); /* before the writer; NULL is fine */
 void copy_free(copy_server *c); /* NULL is fine */
+/* Makes this server the primary (replicas_promote). TB_E_REPLICA_NOT_PROMOTED: it should not become that without `force`. */
+TB_MUST_USE tb_code copy_promote(copy_server *c, bool force, int64_t *ret_epoch, tb_error *err);
 
 /* Any thread; c is not NULL. */
 int64_t copy_lag_us(const copy_server *c);

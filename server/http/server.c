@@ -341,6 +341,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     s->routes = routes;
     s->n_routes = n_routes;
     s->start_us = clock_mono_us();
+    pthread_mutex_init(&s->role_lock, NULL);
     atomic_init(&s->committed_us, INT64_MIN);
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
     tb_code code = open_front(s, err);
@@ -457,7 +458,7 @@ static bool on_idle(void *ctx, tb_store *store)
         tb_store_checkpoint(store, true);
         return false;
     }
-    if (s->options.idle) {
+    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY) {
         tb_store_checkpoint(store, false);
         return false;
     }
@@ -511,7 +512,7 @@ static bool on_maintain(void *ctx, tb_store *store)
         if (code == TB_E_USAGE) message_say(MESSAGE_ERROR, "%s", err.message);
         if (code) return false;
     }
-    if (s->options.idle) return false;
+    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY) return false;
     const uint64_t folded = s->compactor.of.folded;
     s->compactor.of.rows_min = s->options.compact_rows;
     const bool more = compactor_step(&s->compactor, store);
@@ -528,10 +529,11 @@ static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 tb_code server_start(server *s, tb_error *err)
 {
     const bool sends = s->options.outbox.send != NULL;
-    tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
+    const bool primary = replicas_role(s) == ROLE_PRIMARY;
+    tb_code code = sends && primary ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     bool on = false;
-    if (!sends && !replicas_copy(s) && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
+    if (!sends && primary && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
         message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
     const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
@@ -547,7 +549,9 @@ tb_code server_start(server *s, tb_error *err)
     s->deployments = deployments_new(&deploys, s->writer, s->pool);
     s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
     s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
-    bool ok = s->writer && s->deployments && s->outbox && s->periodic && job_pool_start(s->pool);
+    bool ok = s->writer && s->deployments && s->outbox && s->periodic;
+    if (ok) replicas_settle(s);
+    ok = ok && job_pool_start(s->pool);
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;
@@ -656,5 +660,6 @@ void server_free(server *s)
     copy_free(s->copy);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
+    pthread_mutex_destroy(&s->role_lock);
     free(s);
 }
