@@ -118,12 +118,12 @@ bool process_read(process_figure which, uint64_t *ret_value)
     return readers[which](ret_value);
 }
 
-bool process_disk_free(const char *path, uint64_t *ret_bytes)
+bool process_disk(const char *path, disk_state *ret)
 {
     struct statvfs disk;
     int rc;
     while ((rc = statvfs(path, &disk)) != 0 && errno == EINTR)
         ;
-    if (rc == 0) *ret_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (rc == 0) *ret = (disk_state){(uint64_t)disk.f_bavail * disk.f_frsize, (disk.f_flag & ST_RDONLY) != 0};
     return rc == 0;
 }

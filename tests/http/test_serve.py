@@ -322,9 +322,13 @@ class FullDisk(unittest.TestCase):
             self.assertIn(answer.error, server.messages())
             self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 80)
             self.assertEqual(server.get("/healthz", None).status, 200)
+            ready = server.get("/readyz", None)
+            self.assertEqual((ready.status, ready.error), (503, "server.busy"))
+            self.assertRegex(ready.json()["Message"], r"^t\.db: a write failed with an I/O error, .* restart this server\.$")
             server.stop()
             run("verify", "--db", server.db)
             server.start()
+            self.assertEqual(server.get("/readyz", None).status, 200)
             for i in range(taken + 1):
                 answer = server.ask("POST", "/ingest/logs", "ingest", self.body(i))
                 self.assertEqual(answer.status, 200, answer.body)
