@@ -49,29 +49,31 @@ def inside(path):
         require(json.loads(done.stdout)["problems"] == [{"problem": "server", "text": "The server is not ready: " + answer["Message"]}],
                 "status says", done.stdout)
 
-    is_ready()
-    ballast.write_bytes(bytes(ROOM - sum(sizes(small).values()) - (12 << 20)))
-    before = sizes(small)
-    is_not_ready("are free on its disk, and a write may need 16384. Make room.")
-    require(before == sizes(small), "it has written", before, sizes(small))
-    ballast.unlink()
-    is_ready()
-    with open(ballast, "wb", buffering=0) as file:
-        try:
-            while file.write(bytes(4096)):
+    try:
+        is_ready()
+        ballast.write_bytes(bytes(ROOM - sum(sizes(small).values()) - (12 << 20)))
+        before = sizes(small)
+        is_not_ready("are free on its disk, and a write may need 16384. Make room.")
+        require(before == sizes(small), "it has written", before, sizes(small))
+        ballast.unlink()
+        is_ready()
+        with open(ballast, "wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    pass
+            except OSError:
                 pass
-        except OSError:
-            pass
-    taken = 0
-    while (answer := post())[0] == 200:
-        taken += 1
-    require(answer[0] == 503 and answer[1]["ErrorKey"] == "server.disk_full", "a full disk", answer)
-    is_not_ready("0 KiB are free on its disk")
-    ballast.unlink()
-    is_not_ready("is full, and writes are refused. Make room")  # there is room, but the last write was refused
-    require(post()[0] == 200, "a write that works")
-    is_ready()
-    server.end(signal.SIGTERM)
+        taken = 0
+        while (answer := post())[0] == 200:
+            taken += 1
+        require(answer[0] == 503 and answer[1]["ErrorKey"] == "server.disk_full", "a full disk", answer)
+        is_not_ready("0 KiB are free on its disk")
+        ballast.unlink()
+        is_not_ready("is full, and writes are refused. Make room")  # there is room, but the last write was refused
+        require(post()[0] == 200, "a write that works")
+        is_ready()
+    finally:
+        server.end(signal.SIGTERM)
     require(server.process.returncode == 0, "it ends with", server.process.returncode)
     verify(db)
     print(f"full after {taken} batches, and ready again")
