@@ -28,6 +28,12 @@ typedef struct disk_state {
     bool read_only;
 } disk_state;
 
+#define PROCESS_NAME_MAX 64
+
+/* "tollbook (process 123)": who listens on this port, of any address. false: it cannot be known, mostly because it is another
+ * user's. Looks through all of /proc. */
+bool process_listening(unsigned long port, char ret_name[PROCESS_NAME_MAX]);
+
 /* Of the file system of a path. */
 bool process_disk(const char *path, disk_state *ret);
 
