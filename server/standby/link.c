@@ -229,7 +229,7 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
     if (rc != CURLE_OK && !l->refused) l->status = 0;
     if (rc != CURLE_OK && !l->refused)
         return tb_fail(err, TB_E_AWAY, NULL, "%s.%s", curl_easy_strerror(rc),
-                       rc == CURLE_PEER_FAILED_VERIFICATION ? " serve --ca FILE names the authority of its certificate." : "");
+                       rc == CURLE_PEER_FAILED_VERIFICATION ? " --ca FILE names the authority of its certificate." : "");
     curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
     return TB_OK;
 }
