@@ -9,5 +9,6 @@ void machine_look(const char *db, tb_machine *machine)
     machine->disk_known = process_disk(db, &disk);
     machine->disk_free = disk.free_bytes;
     if (!mark_read(db, MARK_BACKUP, &machine->backup_us)) machine->backup_us = INT64_MIN;
+    if (!mark_read(db, MARK_BASE, &machine->base_us)) machine->base_us = INT64_MIN;
     if (!mark_read(db, MARK_VERIFY, &machine->verify_us)) machine->verify_us = INT64_MIN;
 }

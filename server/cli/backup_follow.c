@@ -256,7 +256,7 @@ static tb_code name_base(follower *f, tb_error *err)
     f->base = file;
     f->keep_again_ms = 0;
     cli_note(f->call, "%s is a verified base.", name);
-    if (!cli_given(f->call, "server") && !cli_now(&now_us, err)) cli_mark(f->call, MARK_BACKUP, now_us); /* for `status` */
+    if (!cli_given(f->call, "server") && !cli_now(&now_us, err)) cli_mark(f->call, MARK_BASE, now_us); /* for `status` */
     return TB_OK;
 }
 
