@@ -41,7 +41,7 @@ void piece_source_close(piece_source *s)
 
 static tb_code open_file(piece_source *s, tb_error *err)
 {
-    const tb_store_options reader = {.write = false};
+    const tb_store_options reader = {.control = true};
     if (s->store && tb_store_still_there(s->store, NULL, err) == TB_OK) return TB_OK;
     tb_store_close(s->store);
     s->store = NULL;
@@ -125,6 +125,7 @@ static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last
     base_fetch f;
     tb_code code = base_fetch_open(&f, &server, to, 0600, err);
     if (code) return code;
+    f.control = true;
     f.show = show_base;
     f.ctx = &s->progress;
     code = fetch_base(&f, err);

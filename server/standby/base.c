@@ -91,11 +91,12 @@ static void keep_first(void *ctx, const char *sentence)
 
 tb_code base_fetch_check(const base_fetch *f, tb_check check, tb_piece *ret_last, tb_error *err)
 {
+    const tb_store_options reader = {.control = f->control};
     char first[200] = "";
     uint64_t differences = 0;
     tb_replication now = {.first = 0};
     tb_store *store;
-    tb_code code = tb_store_open(f->path, NULL, &store, err);
+    tb_code code = tb_store_open(f->path, &reader, &store, err);
     if (code) return code;
     code = tb_store_replication(store, &now, err);
     if (!code && (!f->piece || now.last.number != f->piece))

@@ -16,6 +16,7 @@ typedef struct base_fetch {
     int64_t piece;    /* the newest that it has, as the primary says */
     void (*show)(void *ctx, uint64_t done, uint64_t whole); /* set by the caller; may be NULL */
     void *ctx;
+    bool control; /* set by the caller: usage on servers is left out of the check */
     char tag[LINK_TAG_MAX]; /* of what is in the file */
     bool begun;             /* this exchange's first byte was written */
     tb_error failed;        /* of writing */
