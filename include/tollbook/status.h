@@ -23,13 +23,14 @@ typedef struct tb_machine {
     uint64_t queue;               /* writes that wait */
     size_t n_addresses;
     char addresses[TB_MACHINE_ADDRESSES][TB_MACHINE_ADDRESS];
+    int64_t base_us; /* the last base of a continuous backup, which counts as a backup; INT64_MIN: never */
 } tb_machine;
 
 /* X(ENUM, name): why a database is not healthy, the worst first. */
 #define TB_STATUS_PROBLEMS(X)                                                                      \
     X(SERVER, "server") /* it is not ready */                                                      \
     X(DISK, "disk")     /* less than bounds.free_bytes is free */                                  \
-    X(BACKUP, "backup") /* there was none within bounds.backup_us */                               \
+    X(BACKUP, "backup") /* there was none within bounds.backup_us, and no base */                  \
     X(VERIFY, "verify") /* likewise */                                                             \
     X(INTAKE, "intake") /* nothing was stored within bounds.intake_us */                           \
     X(OUTBOX, "outbox") /* a message waits for longer than TB_STATUS_OUTBOX_US */
@@ -62,6 +63,8 @@ TB_MUST_USE tb_code tb_status_read(tb_store *store, const tb_machine *machine, c
                                    int64_t now_us, tb_status *ret_status, tb_error *err);
 /* When something new was last stored, log lines or rows of an import; INT64_MIN: never. */
 int64_t tb_status_intake_us(const tb_status *status);
+/* The newer one of the last backup and the last base; INT64_MIN: never. */
+int64_t tb_status_backup_us(const tb_machine *machine);
 const char *tb_status_problem_name(tb_status_problem problem);
 
 TB_API_END

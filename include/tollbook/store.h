@@ -44,7 +44,12 @@ typedef struct tb_store_options {
      * `reached` as `to` once all of it is stored. NULL: nobody hears of it. */
     void (*upgrading)(void *ctx, int from, int reached, int to);
     void *upgrading_ctx;
+    bool control; /* opens a file whose usage is on servers without them (`usage` is NULL), for what is done with the file alone:
+                   * pieces, copies and their verification, which then leaves out the usage. No usage is read or written */
 } tb_store_options; /* NULL in its place: all zero */
+
+/* Whether it was opened so, and its usage is on servers. */
+bool tb_store_without_usage(const tb_store *store);
 
 /* The newest schema: the one that a writer gives a file. */
 int tb_store_schema(void);

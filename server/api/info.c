@@ -13,6 +13,7 @@
 #include "http/clock.h"
 #include "http/marks.h"
 #include "http/process.h"
+#include "http/ready.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
@@ -84,44 +85,22 @@ void api_healthz(request *r)
     answer_status(r, "alive");
 }
 
-/* Ready: the database is where it was opened, this store answers, the writer can write, and the server is not
- * stopping. */
-static tb_code check_ready(const request *r, tb_store *store, tb_error *err)
-{
-    uint64_t version;
-    server *s = r->worker->server;
-    if (!server_check_database(s)) return tb_fail(err, TB_E_GONE, NULL, NULL);
-    if (tb_store_version(store, &version, err)) {
-        request_log_failure(r, err);
-        return tb_fail(err, TB_E_BUSY, NULL, "The store cannot be read.");
-    }
-    if (s->options.usage && (!usage_servers_up(s->options.usage, err) || !usage_servers_store_rows(s->options.usage, err) ||
-                             tb_store_usage_look(store, err)))
-        return err->code;
-    const copy_server *copy = replicas_copy(s);
-    if (copy && copy_ready(copy, err)) return err->code;
-    if (replicas_role(s) == ROLE_SUPERSEDED) return replicas_check_write(s, err);
-    if (!writer_alive(s->writer)) return tb_fail(err, TB_E_BUSY, NULL, "The writer is not at work.");
-    if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");
-    return TB_OK;
-}
-
 void api_readyz(request *r)
 {
     tb_error err;
-    if (check_ready(r, r->worker->store, &err)) request_fail_verbatim(r, &err);
+    if (server_ready(r->worker->server, r->worker->store, &err)) request_fail_verbatim(r, &err);
     else answer_status(r, "ready");
 }
 
 /* On the thread of the job pool that has this reader. */
 void api_machine(const request *r, tb_store *store, tb_machine *ret)
 {
-    const server *s = r->worker->server;
+    server *s = r->worker->server;
     const listener *l = front_listener(s->front);
     uint64_t start_cs = 0;
     tb_error err;
     *ret = (tb_machine){.serving = true, .queue = writer_queued(s->writer)};
-    ret->ready = check_ready(r, store, &err) == TB_OK;
+    ret->ready = server_ready(s, store, &err) == TB_OK;
     if (!ret->ready) snprintf(ret->why, sizeof ret->why, "%s", err.message);
     ret->since_us = process_read(PROCESS_START, &start_cs) ? (int64_t)start_cs * 10000 : INT64_MIN;
     for (; ret->n_addresses < l->n; ret->n_addresses++)
@@ -388,12 +367,13 @@ static void put_process(const server *s, tb_buf *out)
 #undef TB_X
     };
     uint64_t value;
+    disk_state disk;
     for (process_figure f = 0; f < PROCESS_COUNT; f++)
         if (process_read(f, &value))
             metrics_decimal(out, rows[f].name, rows[f].type, rows[f].help, value, rows[f].digits);
-    if (process_disk_free(s->options.db, &value))
+    if (process_disk(s->options.db, &disk))
         put_gauge(out, "tollbook_disk_free_bytes",
-                  "Bytes that may still be written on the database's file system.", value);
+                  "Bytes that may still be written on the database's file system.", disk.free_bytes);
 }
 
 void api_metrics(request *r)

@@ -109,7 +109,7 @@ static void remove_beside(const char *path)
 
 tb_code archive_read_base(const char *folder, const tb_archive_file *file, tb_piece *ret_last, tb_error *err)
 {
-    const tb_store_options reader = {.write = false};
+    const tb_store_options reader = {.control = true};
     char path[ARCHIVE_PATH_MAX], name[TB_ARCHIVE_NAME_MAX];
     tb_store *store;
     tb_replication state = {.first = 0};

@@ -97,16 +97,6 @@ static void wait_for_better(follower *f, part which, const tb_error *err)
     if (!f->once) clock_wait(wait, &take_stop);
 }
 
-/* What has its usage elsewhere would be copied by half. */
-static bool is_refused(follower *f, tb_code code)
-{
-    if (code != TB_E_USAGE) return false;
-    if (!f->fatal)
-        cli_say(f->call, "The database has its usage in ClickHouse, of which --follow copies nothing. Use backup --to FILE with --usage.");
-    f->fatal = tb_code_exit(code);
-    return true;
-}
-
 static bool in_trouble(const follower *f)
 {
     return f->said[READING][0] || f->said[WRITING][0] || f->said[BASES][0];
@@ -256,7 +246,7 @@ static tb_code name_base(follower *f, tb_error *err)
     f->base = file;
     f->keep_again_ms = 0;
     cli_note(f->call, "%s is a verified base.", name);
-    if (!cli_given(f->call, "server") && !cli_now(&now_us, err)) cli_mark(f->call, MARK_BACKUP, now_us); /* for `status` */
+    if (!cli_given(f->call, "server") && !cli_now(&now_us, err)) cli_mark(f->call, MARK_BASE, now_us); /* for `status` */
     return TB_OK;
 }
 
@@ -272,7 +262,6 @@ static void end_base(follower *f)
     tb_code code = m->err.code;
     if (code) err = m->err;
     else code = name_base(f, &err);
-    if (is_refused(f, code)) return;
     if (code) {
         f->base_again_ms = clock_now_ms() + say_trouble(f, BASES, &err);
         return;
@@ -317,7 +306,7 @@ static void read_pieces(follower *f)
         f->caught_up = false;
         if (write_pieces(f, &err) == TB_OK) begin_anew(f, code ? err.message : "The next piece does not follow.");
         else wait_for_better(f, WRITING, &err);
-    } else if (!is_refused(f, code) && !signalled()) {
+    } else if (!signalled()) {
         f->caught_up = false;
         wait_for_better(f, READING, &err);
     }

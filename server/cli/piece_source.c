@@ -1,17 +1,17 @@
 #include "cli/piece_source.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/clocks.h"
 #include "cli/take.h"
+#include "http/message.h"
+#include "standby/base.h"
 
 #define LOOK_MS    1000 /* how often a file is looked at */
 #define ANSWER_MAX (TB_PIECE_MAX + ((size_t)32 << 20))
-#define BASE_S     3600L /* a server takes long to make a large base before it sends it */
+#define BASE_KEPT_MS 600000 /* a server keeps a base so long for who goes on with it */
+#define PAUSE_US   INT64_C(1000000)
 
 static bool is_stopped(void *ctx)
 {
@@ -41,7 +41,7 @@ void piece_source_close(piece_source *s)
 
 static tb_code open_file(piece_source *s, tb_error *err)
 {
-    const tb_store_options reader = {.write = false};
+    const tb_store_options reader = {.control = true};
     if (s->store && tb_store_still_there(s->store, NULL, err) == TB_OK) return TB_OK;
     tb_store_close(s->store);
     s->store = NULL;
@@ -96,61 +96,46 @@ static tb_code read_server(piece_source *s, const tb_piece *after, int64_t wait_
     return code;
 }
 
-typedef struct download {
-    piece_source *source;
-    int fd;
-    int why; /* errno of a write that failed; 0: none did */
-    uint64_t done;
-} download;
-
-static bool save(void *ctx, const char *bytes, size_t len)
+static void show_base(void *ctx, uint64_t done, uint64_t total)
 {
-    download *d = ctx;
-    curl_off_t total = 0;
-    curl_easy_getinfo(d->source->client.curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &total);
-    meter_share(&d->source->progress, d->done += len, total > 0 ? (uint64_t)total : 0);
-    while (len) {
-        const ssize_t n = write(d->fd, bytes, len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) {
-            d->why = errno;
-            return false;
-        }
-        bytes += n;
-        len -= (size_t)n;
-    }
-    return true;
+    if (total > 0) meter_share(ctx, done, total);
+    else if (done > 0) meter_check(ctx, done);
 }
 
-static tb_code check_base(const char *path, tb_piece *ret_last, tb_error *err)
+/* As long as bytes come now and then, and the server may still have this base. */
+static tb_code fetch_base(base_fetch *f, tb_error *err)
 {
-    const tb_store_options reader = {.write = false};
-    tb_replication state = {.first = 0};
-    uint64_t differences = 0;
-    tb_store *store;
-    tb_code code = tb_store_open(path, &reader, &store, err);
-    if (code) return code;
-    code = tb_store_replication(store, &state, err);
-    if (!code) code = tb_store_verify(store, NULL, NULL, &differences, err);
-    tb_store_close(store);
-    *ret_last = state.last;
-    if (!code && (differences || state.last.number == 0))
-        code = tb_fail(err, TB_E_DIFFERENT, NULL, "The base that the server sent does not agree with itself. Run tollbook verify there.");
-    return code;
+    int64_t came_ms = clock_now_ms();
+    for (;;) {
+        const uint64_t before = f->done;
+        const tb_code code = base_fetch_try(f, err);
+        if (code == TB_OK || base_fetch_is_final(f, code)) return code;
+        if (f->done != before) {
+            came_ms = clock_now_ms();
+            message_say(MESSAGE_WARNING, "The base was cut off after %" PRIu64 " bytes: %s It goes on from there.", f->done, err->message);
+        }
+        if (!f->done || clock_now_ms() - came_ms > BASE_KEPT_MS || is_stopped(NULL)) return code;
+        if (!link_pause(&f->link, PAUSE_US)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    }
 }
 
 static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last, tb_error *err)
 {
-    download d = {.source = s, .fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
-    const client_request request = {.method = "GET", .path = "/replica/base", .take = save, .take_ctx = &d, .quiet_s = BASE_S};
-    tb_code code = TB_OK;
-    if (d.fd < 0) d.why = errno;
-    else code = ask(s, &request, err);
-    if (d.fd >= 0 && !code && fsync(d.fd) != 0) d.why = errno;
-    if (d.fd >= 0) close(d.fd);
-    if (d.why)
-        return tb_fail(err, d.why == ENOSPC || d.why == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL, "%.250s: %s.", to, strerror(d.why));
-    return code ? code : check_base(to, ret_last, err);
+    const link_options server = {.url = s->client.url, .key = s->client.key, .ca = s->client.ca};
+    base_fetch f;
+    tb_code code = base_fetch_open(&f, &server, to, 0600, err);
+    if (code) return code;
+    f.control = true;
+    f.show = show_base;
+    f.ctx = &s->progress;
+    code = fetch_base(&f, err);
+    if (code == TB_E_AWAY) {
+        const tb_error why = *err;
+        (void)!tb_fail(err, code, NULL, "%.200s: %.300s", s->client.url, why.message);
+    }
+    if (!code) code = base_fetch_check(&f, tb_store_verify, ret_last, err);
+    base_fetch_close(&f);
+    return code;
 }
 
 /* --- both --- */
@@ -162,12 +147,6 @@ tb_code piece_source_read(piece_source *s, const tb_piece *after, int64_t wait_m
     tb_code code = read_file(s, after, each, ctx, &any, err);
     if (!code && !any && wait_ms > 0) clock_wait(wait_ms < LOOK_MS ? wait_ms : LOOK_MS, &take_stop);
     return code;
-}
-
-static void show_base(void *ctx, uint64_t done, uint64_t total)
-{
-    if (total > 0) meter_share(ctx, done, total);
-    else if (done > 0) meter_check(ctx, done);
 }
 
 tb_code piece_source_base(piece_source *s, const char *to, tb_piece *ret_last, tb_error *err)

@@ -146,7 +146,7 @@ static tb_code damaged_base(const restoring *r, const char *why, tb_error *err)
 
 static tb_code open_copy(restoring *r, tb_error *err)
 {
-    const tb_store_options writer = {.write = true, .owner = "restore", .copy = true};
+    const tb_store_options writer = {.write = true, .owner = "restore", .copy = true, .control = true};
     const tb_archive_file *base = &r->list.files[r->base];
     tb_replication state = {.first = 0};
     tb_error why;
@@ -250,7 +250,7 @@ static void say_difference(void *ctx, const char *sentence)
 
 static tb_code verify_copy(restoring *r, tb_error *err)
 {
-    const tb_store_options reader = {.write = false};
+    const tb_store_options reader = {.control = true};
     tb_store *store;
     uint64_t differences = 0;
     cli_say(r->call, "Piece %" PRId64 " is applied. The copy is being verified.", r->last.number);

@@ -33,6 +33,7 @@
 #define MIB ((size_t)1 << 20)
 #define PENDING_LEAST 64
 #define ALERT_TIMEOUT_MS 10000
+#define START_TIMEOUT_MS 10000 /* a server before it may take as long to stop (--stop-timeout-ms) */
 #define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
 
 static int bad_option(const cli_call *call, const char *sentence)
@@ -105,6 +106,7 @@ static void read_numbers(const cli_call *call, server_options *o)
     o->deploy_us = cli_number(call, "deploy-timeout-ms", o->deploy_us / 1000) * 1000;
     o->purge_us = cli_number(call, "purge-timeout-ms", o->purge_us / 1000) * 1000;
     o->registry_us = cli_number(call, "registry-timeout-ms", o->registry_us / 1000) * 1000;
+    o->start_us = cli_number(call, "start-timeout-ms", START_TIMEOUT_MS) * 1000;
     o->stop_us = cli_number(call, "stop-timeout-ms", o->stop_us / 1000) * 1000;
     o->body_max = (size_t)cli_number(call, "body-mb", (int64_t)(o->body_max / MIB)) * MIB;
     o->plain_max = o->body_max * 4;

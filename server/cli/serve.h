@@ -193,6 +193,9 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
                      "default 30000"),                                                             \
         SERVE_NUMBER("idle-timeout-ms", "N", 10, 3600000,                                          \
                      "how long a connection may wait for its next request; default 15000"),        \
+        SERVE_NUMBER("start-timeout-ms", "N", 0, 3600000,                                          \
+                     "how long a start waits for an address or the database while another process " \
+                     "has it, such as the server before it; default 10000"),                       \
         SERVE_NUMBER("stop-timeout-ms", "N", 10, 3600000,                                          \
                      "how long a stop waits for requests in progress; default 10000, three times " \
                      "that for a running ingest")

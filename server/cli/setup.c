@@ -78,8 +78,9 @@ static int check_owner(const setup *s)
 
 static void check_disk(const setup *s)
 {
-    uint64_t bytes = 0;
-    if (!process_disk_free(s->db, &bytes)) return;
+    disk_state disk;
+    if (!process_disk(s->db, &disk)) return;
+    const uint64_t bytes = disk.free_bytes;
     const unsigned long long whole = bytes >> 30, tenths = (bytes & ((UINT64_C(1) << 30) - 1)) * 10 >> 30;
     if (bytes < DISK_LOW) cli_warn(s->call, "Warning: only %llu.%llu GiB are free on the disk of %s.", whole, tenths, s->db);
     else cli_note(s->call, "%llu.%llu GiB are free on the disk of %s.", whole, tenths, s->db);

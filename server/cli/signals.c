@@ -11,6 +11,7 @@
 
 #include "cli/promote.h"
 #include "cli/secret.h"
+#include "cli/standby.h"
 #include "cli/tls.h"
 #include "http/message.h"
 #include "http/status.h"
@@ -74,6 +75,15 @@ static tb_code reload_usage_login(const cli_call *call, server *s, tb_error *err
     return cli_reload_usage(call, err);
 }
 
+static tb_code reload_standby_key(const cli_call *call, server *s, tb_error *err)
+{
+    char key[LINK_KEY_MAX + 1];
+    tb_code code = cli_load_standby_key(call, key, err);
+    if (!code && s->copy) copy_use_key(s->copy, key);
+    sodium_memzero(key, sizeof key);
+    return code;
+}
+
 static const struct {
     const char *option, *what;
     bool is_log; /* "-" and "off" are no files */
@@ -84,6 +94,7 @@ static const struct {
     {"secret-file", "the secret file", false, reload_secret},
     {"alert-secret-file", "the alert secret file", false, reload_alert_secret},
     {"usage-credentials", "the login of the usage servers", false, reload_usage_login},
+    {"standby-key-file", "the standby's key", false, reload_standby_key},
     {"tls-cert", "the TLS certificate", false, reload_tls},
 };
 #define FILES (sizeof files / sizeof *files)

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/secret.h"
 #include "cli/signals.h"
 #include "http/message.h"
 #include "standby/rejoin.h"
@@ -47,8 +49,27 @@ static int read_own_url(const cli_call *call, server_options *o)
                                           "letters.");
 }
 
+tb_code cli_load_standby_key(const cli_call *call, char ret_key[LINK_KEY_MAX + 1], tb_error *err)
+{
+    const char *path = cli_text(call, "standby-key-file");
+    FILE *f = fopen(path, "rbe");
+    if (!f) return tb_fail(err, TB_E_READ_ONLY, NULL, "--standby-key-file %s: %s.", path, strerror(errno));
+    const size_t len = fread(ret_key, 1, LINK_KEY_MAX, f);
+    fclose(f);
+    ret_key[len] = 0;
+    const size_t end = strcspn(ret_key, "\r\n");
+    const bool one_line = ret_key[end + strspn(ret_key + end, "\r\n")] == 0 && strlen(ret_key) == len && len < LINK_KEY_MAX;
+    ret_key[end] = 0;
+    if (!end || !one_line)
+        return tb_fail(err, TB_E_READ_ONLY, NULL, "--standby-key-file %s does not hold one line, what `key create --role Replica` printed.", path);
+    cli_warn_open(call, "the standby's key", path);
+    return TB_OK;
+}
+
 int cli_read_standby(const cli_call *call, server_options *o)
 {
+    static char key[LINK_KEY_MAX + 1]; /* one server a process */
+    tb_error err;
     link_options *link = &o->copy.link;
     const char *file = cli_text(call, "standby-key-file");
     if (!cli_given(call, "standby-of")) {
@@ -62,8 +83,8 @@ int cli_read_standby(const cli_call *call, server_options *o)
     int status = read_address(call, link);
     if (!status) status = read_own_url(call, o);
     if (status) return status;
-    link->key = cli_key_of_file(call, file);
-    if (!link->key) return tb_code_exit(TB_E_USAGE);
+    if (cli_load_standby_key(call, key, &err)) return cli_fail(call, NULL, &err);
+    link->key = key;
     link->ca = o->ca;
     link->promotable = cli_given(call, "promotable");
     o->copy.max_lag_us = cli_number(call, "max-lag", MAX_LAG_S) * 1000000;

@@ -270,6 +270,11 @@ void copy_free(copy_server *c)
 
 /* --- what others ask --- */
 
+void copy_use_key(copy_server *c, const char *key)
+{
+    standby_use_key(c->standby, key);
+}
+
 int64_t copy_lag_us(const copy_server *c)
 {
     return standby_lag_us(c->standby);

@@ -31,6 +31,7 @@ void copy_free(copy_server *c); /* NULL is fine */
 TB_MUST_USE tb_code copy_promote(copy_server *c, bool force, int64_t *ret_epoch, tb_error *err);
 
 /* Any thread; c is not NULL. */
+void copy_use_key(copy_server *c, const char *key); /* in place of the one of its options */
 int64_t copy_lag_us(const copy_server *c);
 /* TB_OK while it follows, is less than max_lag behind and verifies; else TB_E_BUSY and a sentence. */
 TB_MUST_USE tb_code copy_ready(const copy_server *c, tb_error *err);

@@ -1,6 +1,6 @@
 /* When a database was last backed up, and last verified. `backup` and `verify` only read the database, beside a server
- * that holds the writer's lock, so they note the time in a file beside it: FILE.last-backup or FILE.last-verify, as RFC
- * 3339 and a line end. */
+ * that holds the writer's lock, so they note the time in a file beside it: FILE.last-backup, FILE.last-verify or, for a
+ * base of `backup --follow`, FILE.last-base, as RFC 3339 and a line end. */
 #ifndef TOLLBOOK_SERVER_HTTP_MARKS_H
 #define TOLLBOOK_SERVER_HTTP_MARKS_H
 
@@ -10,6 +10,8 @@
 #define MARKS(X)                                                                                   \
     X(BACKUP, ".last-backup", "tollbook_last_backup_age_seconds",                                  \
       "Time since the last successful `tollbook backup` of the database.")                      \
+    X(BASE, ".last-base", "tollbook_last_base_age_seconds",                                        \
+      "Time since `tollbook backup --follow` last made a base of the database.")                \
     X(VERIFY, ".last-verify", "tollbook_last_verify_age_seconds",                                  \
       "Time since the last `tollbook verify` of the database that found no difference.")
 

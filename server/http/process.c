@@ -118,12 +118,75 @@ bool process_read(process_figure which, uint64_t *ret_value)
     return readers[which](ret_value);
 }
 
-bool process_disk_free(const char *path, uint64_t *ret_bytes)
+/* --- who listens --- */
+
+/* The n-th word of a line, counted from 0. */
+static const char *word_of(const char *line, unsigned n)
+{
+    line += strspn(line, " ");
+    for (; n > 0; n--) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    return line;
+}
+
+/* The inode of the socket that listens on the port; 0: none of this table. A line is
+ * "sl local:port remote:port state queues timers retransmits uid timeout inode ...", with ports and state in hexadecimal. */
+static unsigned long find_listener(const char *table, unsigned long port)
+{
+    char line[512];
+    unsigned long inode = 0;
+    FILE *file = fopen(table, "re");
+    while (file && !inode && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(word_of(line, 1), ':');
+        const bool listens = strncmp(word_of(line, 3), "0A ", 3) == 0;
+        if (colon && listens && strtoul(colon + 1, NULL, 16) == port) inode = strtoul(word_of(line, 9), NULL, 10);
+    }
+    if (file) fclose(file);
+    return inode;
+}
+
+static bool has_open(const char *pid, const char *link)
+{
+    char path[300], to[64];
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder && !found && (entry = readdir(folder));) {
+        const ssize_t n = readlinkat(dirfd(folder), entry->d_name, to, sizeof to - 1);
+        to[n > 0 ? n : 0] = 0;
+        found = strcmp(to, link) == 0;
+    }
+    if (folder) closedir(folder);
+    return found;
+}
+
+bool process_listening(unsigned long port, char ret_name[PROCESS_NAME_MAX])
+{
+    unsigned long inode = find_listener("/proc/net/tcp", port);
+    if (!inode) inode = find_listener("/proc/net/tcp6", port);
+    DIR *all = inode ? opendir("/proc") : NULL;
+    bool found = false;
+    char link[40], path[40], name[32] = "";
+    snprintf(link, sizeof link, "socket:[%lu]", inode);
+    for (const struct dirent *entry; all && !found && (entry = readdir(all));) {
+        if (entry->d_name[0] < '1' || entry->d_name[0] > '9' || !has_open(entry->d_name, link)) continue;
+        snprintf(path, sizeof path, "/proc/%.20s/comm", entry->d_name);
+        found = read_proc(path, name, sizeof name);
+        name[strcspn(name, "\n")] = 0;
+        if (found) snprintf(ret_name, PROCESS_NAME_MAX, "%s (process %.20s)", name, entry->d_name);
+    }
+    if (all) closedir(all);
+    return found;
+}
+
+bool process_disk(const char *path, disk_state *ret)
 {
     struct statvfs disk;
     int rc;
     while ((rc = statvfs(path, &disk)) != 0 && errno == EINTR)
         ;
-    if (rc == 0) *ret_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (rc == 0) *ret = (disk_state){(uint64_t)disk.f_bavail * disk.f_frsize, (disk.f_flag & ST_RDONLY) != 0};
     return rc == 0;
 }

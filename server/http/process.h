@@ -23,7 +23,18 @@ typedef enum process_figure {
 /* In units of the figure's last digit. false: the system does not provide it. */
 bool process_read(process_figure which, uint64_t *ret_value);
 
-/* The free bytes, for this user, of the file system of a path. */
-bool process_disk_free(const char *path, uint64_t *ret_bytes);
+typedef struct disk_state {
+    uint64_t free_bytes; /* for this user */
+    bool read_only;
+} disk_state;
+
+#define PROCESS_NAME_MAX 64
+
+/* "tollbook (process 123)": who listens on this port, of any address. false: it cannot be known, mostly because it is another
+ * user's. Looks through all of /proc. */
+bool process_listening(unsigned long port, char ret_name[PROCESS_NAME_MAX]);
+
+/* Of the file system of a path. */
+bool process_disk(const char *path, disk_state *ret);
 
 #endif

@@ -5,6 +5,7 @@
 #include "http/server.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,6 +332,40 @@ static tb_code open_parts(server *s, tb_error *err)
     return TB_OK;
 }
 
+#define START_AGAIN_US 50000
+
+static bool is_told_to_stop(void)
+{
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending); /* they are blocked until the server serves */
+    return sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1;
+}
+
+/* The sentence that says what is held by whom, without the remedy behind it. */
+static void say_waiting(const server *s, const char *held)
+{
+    const char *end = strstr(held, ". ");
+    const size_t len = end ? (size_t)(end - held) : strlen(held) - 1;
+    message_note("%.*s: waiting %d s at most for it to end", (int)len, held, (int)(s->options.start_us / 1000000));
+}
+
+/* What a process that is ending has, an address or the lock of the database, is tried again until start_us have passed since
+ * the start. */
+static tb_code open_in_time(server *s, tb_code (*open)(server *s, tb_error *err), tb_error *err)
+{
+    const int64_t until_us = s->start_us + s->options.start_us;
+    tb_code code = open(s, err);
+    bool said = false;
+    while ((code == TB_E_LOCKED || code == TB_E_BUSY) && !s->store && clock_mono_us() < until_us && !is_told_to_stop()) {
+        if (!said) say_waiting(s, err->message);
+        said = true;
+        usleep(START_AGAIN_US);
+        code = open(s, err);
+    }
+    return code;
+}
+
 tb_code server_open(const server_options *options, const route *routes, size_t n_routes,
                     server **ret_server, tb_error *err)
 {
@@ -344,8 +379,8 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     pthread_mutex_init(&s->role_lock, NULL);
     atomic_init(&s->committed_us, INT64_MIN);
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
-    tb_code code = open_front(s, err);
-    if (code == TB_OK) code = open_writing(s, err);
+    tb_code code = open_in_time(s, open_front, err);
+    if (code == TB_OK) code = open_in_time(s, open_writing, err);
     if (code == TB_OK) code = copy_open(s, &s->copy, err);
     if (s->copy) atomic_store(&s->role, ROLE_STANDBY);
     if (code == TB_OK) code = open_parts(s, err);

@@ -94,6 +94,7 @@ typedef struct server_options {
     size_t body_max;     /* longest body as sent */
     size_t plain_max;    /* longest body decompressed */
     size_t bodies_max;   /* most bytes of all bodies together */
+    int64_t start_us;    /* how long server_open waits for an address or the database that another process has */
     int64_t stop_us;     /* how long a stop waits; three times that for a running ingest */
 } server_options;
 

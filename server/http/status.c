@@ -68,8 +68,9 @@ void status_put(server *s, tb_buf *out)
     tb_buf_fmt(out, " store=%s", gone ? "gone" : "ok");
     put_file(out, "store_bytes", s->options.db, "");
     put_file(out, "wal_bytes", s->options.db, "-wal");
-    bool known = process_disk_free(s->options.db, &value);
-    put_if(out, "disk_free_bytes", known, value);
+    disk_state disk = {0};
+    bool known = process_disk(s->options.db, &disk);
+    put_if(out, "disk_free_bytes", known, disk.free_bytes);
     known = process_read(PROCESS_RESIDENT, &value);
     put_if(out, "resident_bytes", known, value);
     known = process_read(PROCESS_FDS, &value);

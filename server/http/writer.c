@@ -21,6 +21,8 @@ struct writer {
     unsigned queued;
     size_t queued_bytes;
     bool stop, running, broken;
+    tb_code refused;    /* how the last write was, by the disk; TB_OK: it was stored */
+    int64_t refused_us; /* when */
     /* Of the writer's thread alone: */
     int64_t gathered_us;            /* when the last group with usage began */
     int64_t busy_us, maintained_us; /* the last end of work, and of a step of hooks.maintain */
@@ -170,6 +172,27 @@ static void finish_group(group *g, const tb_error *failed)
     }
 }
 
+static bool is_by_disk(tb_code code)
+{
+    return code == TB_E_DISK_FULL || code == TB_E_READ_ONLY;
+}
+
+/* Notes whether the disk takes writes. A job may have met that before the commit, which then stored nothing of it. */
+static void note_disk(writer *w, const group *g, tb_code committed)
+{
+    tb_code refused = is_by_disk(committed) ? committed : TB_OK;
+    bool stored = false;
+    for (const write_job *job = g->first; job; job = job->next) {
+        if (is_by_disk(job->code)) refused = job->code;
+        stored |= !committed && !job->code;
+    }
+    if (!refused && !stored) return;
+    pthread_mutex_lock(&w->lock);
+    w->refused = refused;
+    w->refused_us = clock_mono_us();
+    pthread_mutex_unlock(&w->lock);
+}
+
 /* Runs a job that makes its transaction itself. */
 static tb_code run_bare(group *g, tb_error *err)
 {
@@ -206,6 +229,7 @@ static write_job *commit_group(writer *w, write_job *jobs)
             publish(w, g.changed_keys);
             if (w->hooks.lost) w->hooks.lost(w->hooks.ctx, &err);
         }
+        note_disk(w, &g, err.code);
         finish_group(&g, &err);
         return g.rest;
     }
@@ -213,6 +237,7 @@ static write_job *commit_group(writer *w, write_job *jobs)
         .code = TB_E_BUSY,
         .message = "The change of keys is stored but not in force yet, try again later.",
     };
+    note_disk(w, &g, TB_OK);
     const bool published = publish(w, g.changed_keys);
     for (write_job *job = g.first; job && !published; job = job->next)
         if (job->code == TB_OK && job->changed_keys) fail_job(job, &pending);
@@ -540,6 +565,15 @@ bool writer_alive(writer *w)
     bool alive = !w->broken && !w->stop;
     pthread_mutex_unlock(&w->lock);
     return alive;
+}
+
+tb_code writer_trouble(writer *w, int64_t now_us)
+{
+    pthread_mutex_lock(&w->lock);
+    const bool refuses = w->refused && now_us - w->refused_us < WRITER_REFUSED_US;
+    const tb_code code = w->broken ? TB_E_IO : w->stop ? TB_E_BUSY : refuses ? w->refused : TB_OK;
+    pthread_mutex_unlock(&w->lock);
+    return code;
 }
 
 bool writer_idle(writer *w)

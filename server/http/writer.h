@@ -66,6 +66,7 @@ typedef struct writer writer;
  * in force. Then the jobs that changed them end with TB_E_BUSY, and it is called again, with changed_keys, after
  * WRITER_AGAIN_MS and after every commit, until it returns true. */
 #define WRITER_AGAIN_MS 100
+#define WRITER_REFUSED_US INT64_C(30000000)
 #define WRITER_IDLE_MS  60000
 #define WRITER_MAINTAIN_MS  1000
 #define WRITER_MAINTAIN_US  5000000 /* under load: the longest pause between two steps */
@@ -105,6 +106,10 @@ TB_MUST_USE tb_code writer_run(writer *w, const write_job *job, tb_error *err);
 void writer_stop(writer *w);
 void writer_free(writer *w); /* after writer_stop; NULL is fine */
 bool writer_alive(writer *w);
+/* Why the next write would fail, as far as the last ones tell; TB_OK: it should work. TB_E_IO: the writer is broken.
+ * TB_E_DISK_FULL, TB_E_READ_ONLY: a write was refused so less than WRITER_REFUSED_US ago, and none was stored since; after
+ * that time a load balancer may send writes again. TB_E_BUSY: it is stopping. now_us is monotonic. */
+tb_code writer_trouble(writer *w, int64_t now_us);
 bool writer_idle(writer *w); /* no job is queued or running */
 unsigned writer_queued(writer *w);
 

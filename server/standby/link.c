@@ -25,7 +25,9 @@ static int64_t mono_us(void)
 
 tb_code link_open(primary_link *l, const link_options *options, tb_error *err)
 {
-    *l = (primary_link){.options = *options};
+    *l = (primary_link){.options = *options, .key_lock = PTHREAD_MUTEX_INITIALIZER};
+    l->options.key = NULL;
+    link_use_key(l, options->key);
     tb_buf_init(&l->body, BODY_MAX, NULL);
     l->curl = curl_easy_init();
     l->multi = curl_multi_init();
@@ -41,6 +43,14 @@ void link_close(primary_link *l)
     if (l->curl) curl_easy_cleanup(l->curl);
     l->multi = NULL;
     l->curl = NULL;
+    explicit_bzero(l->key, sizeof l->key);
+}
+
+void link_use_key(primary_link *l, const char *key)
+{
+    pthread_mutex_lock(&l->key_lock);
+    snprintf(l->key, sizeof l->key, "%s", key);
+    pthread_mutex_unlock(&l->key_lock);
 }
 
 void link_cut(primary_link *l)
@@ -147,7 +157,7 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 
 static bool add_field_line(struct curl_slist **lines, const char *name, const char *value, const char *more)
 {
-    char line[1024];
+    char line[LINK_KEY_MAX + 24];
     const int n = snprintf(line, sizeof line, "%s: %s%s", name, value, more);
     struct curl_slist *longer = n > 0 && (size_t)n < sizeof line ? curl_slist_append(*lines, line) : NULL;
     explicit_bzero(line, sizeof line);
@@ -155,7 +165,15 @@ static bool add_field_line(struct curl_slist **lines, const char *name, const ch
     return longer != NULL;
 }
 
-static bool add_lines(const primary_link *l, const link_request *q, struct curl_slist **lines)
+static bool add_key(primary_link *l, struct curl_slist **lines)
+{
+    pthread_mutex_lock(&l->key_lock);
+    const bool added = add_field_line(lines, "AccessKey", l->key, "");
+    pthread_mutex_unlock(&l->key_lock);
+    return added;
+}
+
+static bool add_lines(primary_link *l, const link_request *q, struct curl_slist **lines)
 {
     const link_options *o = &l->options;
     char range[40], epoch[24], about[LINK_URL_MAX + 60];
@@ -163,7 +181,7 @@ static bool add_lines(const primary_link *l, const link_request *q, struct curl_
              o->schema);
     snprintf(epoch, sizeof epoch, "%" PRId64, l->epoch);
     snprintf(range, sizeof range, "bytes=%" PRIu64 "-", q->from);
-    return add_field_line(lines, "AccessKey", o->key, "") &&
+    return add_key(l, lines) &&
            (!o->name[0] || add_field_line(lines, "Tollbook-Replica", o->name, about)) &&
            (!l->epoch || add_field_line(lines, "Tollbook-Epoch", epoch, "")) &&
            (!q->from || (add_field_line(lines, "Range", range, "") && add_field_line(lines, "If-Range", q->tag, "")));
@@ -246,7 +264,7 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
     if (rc != CURLE_OK && !l->refused) l->status = 0;
     if (rc != CURLE_OK && !l->refused)
         return tb_fail(err, TB_E_AWAY, NULL, "%s.%s", curl_easy_strerror(rc),
-                       rc == CURLE_PEER_FAILED_VERIFICATION ? " serve --ca FILE names the authority of its certificate." : "");
+                       rc == CURLE_PEER_FAILED_VERIFICATION ? " --ca FILE names the authority of its certificate." : "");
     curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
     return TB_OK;
 }

@@ -4,6 +4,7 @@
 #define TOLLBOOK_SERVER_STANDBY_LINK_H
 
 #include <curl/curl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "tollbook/buf.h"
@@ -13,10 +14,11 @@
 #define LINK_NAME_MAX 64 /* letters, digits, dots, underscores and hyphens */
 #define LINK_TAG_MAX  128
 #define LINK_URL_MAX  200
+#define LINK_KEY_MAX  1000
 
 typedef struct link_options {
     const char *url; /* the primary's, without a slash at its end */
-    const char *key;
+    const char *key; /* LINK_KEY_MAX bytes at most; copied */
     const char *ca;  /* a file of certificate authorities; NULL: the system's */
     char name[LINK_NAME_MAX + 1]; /* how the primary lists this standby; "": it is not told */
     bool promotable;
@@ -24,7 +26,7 @@ typedef struct link_options {
     int schema;                     /* the newest that its program knows */
 } link_options;
 
-/* A thread's own, but for link_cut. */
+/* A thread's own, but for link_cut and link_use_key. */
 typedef struct primary_link {
     link_options options; /* its texts are borrowed */
     CURL *curl;
@@ -32,6 +34,8 @@ typedef struct primary_link {
     atomic_bool cut;
     _Atomic int64_t finish_us; /* monotonic: since when it takes only what has arrived; 0: it takes all */
     int64_t epoch;             /* that the file has, and every request says; 0: it has none yet */
+    pthread_mutex_t key_lock; /* of: */
+    char key[LINK_KEY_MAX + 1];
     /* The last answer: */
     long status;
     int64_t piece;  /* Tollbook-Piece; 0: it has none */
@@ -69,6 +73,8 @@ void link_path_after(const tb_piece *last, int wait_s, char out[LINK_PATH_MAX]);
 TB_MUST_USE tb_code link_refusal(const primary_link *l, tb_error *err);
 /* Waits, or returns false at once when the link is cut. */
 bool link_pause(primary_link *l, int64_t wait_us);
+/* Exchanges from now on use this key; the running one ends with the old one. Any thread. */
+void link_use_key(primary_link *l, const char *key);
 /* Ends the running exchange and every later one; any thread. */
 void link_cut(primary_link *l);
 /* Ends the running exchange once what has arrived is taken, and every later one at once, until link_go_on; any thread. */

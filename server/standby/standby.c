@@ -447,6 +447,11 @@ void standby_free(standby *s)
 
 /* --- what others ask --- */
 
+void standby_use_key(standby *s, const char *key)
+{
+    link_use_key(&s->link, key);
+}
+
 int64_t standby_lag_us(const standby *s)
 {
     return mono_us() - atomic_load(&s->current_us);

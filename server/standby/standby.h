@@ -42,6 +42,7 @@ TB_MUST_USE tb_code standby_promote(standby *s, int64_t *ret_epoch, tb_error *er
 void standby_free(standby *s); /* after standby_stop; NULL is fine */
 
 /* Any thread: */
+void standby_use_key(standby *s, const char *key);
 /* Microseconds since the moment as of which the copy is known to have all. Before the primary has answered that is the
  * moment of its newest piece, by both clocks. */
 int64_t standby_lag_us(const standby *s);

@@ -20,6 +20,8 @@ test("a server that is well gives no reason, and each thing that is wrong gives 
   assert.deepEqual(ids({tollbook_unprotected: 0}), []);
   assert.deepEqual(ids({tollbook_disk_free_bytes: 1e8}), ["disk"]);
   assert.deepEqual(ids({tollbook_last_backup_age_seconds: 3 * DAY}), ["backup"]);
+  assert.deepEqual(ids({tollbook_last_backup_age_seconds: 3 * DAY, tollbook_last_base_age_seconds: DAY}), []);
+  assert.deepEqual(ids({tollbook_last_backup_age_seconds: undefined, tollbook_last_base_age_seconds: DAY}), []);
   assert.deepEqual(ids({tollbook_last_verify_age_seconds: undefined}), ["verify"]);
   assert.deepEqual(ids({'tollbook_newest_segment_age_seconds{kind="logs"}': 7200}), ["lag"]);
   assert.deepEqual(ids({'tollbook_newest_segment_age_seconds{kind="logs"}': 7200, 'tollbook_newest_segment_age_seconds{kind="buckets"}': 60}), []);

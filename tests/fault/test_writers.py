@@ -28,7 +28,7 @@ class Server:
         self.db, self.port_file = db, db.parent / f"port{rng.getrandbits(32)}"
         self.process = subprocess.Popen(
             [*before, TOLLBOOK, "serve", "--db", str(db), "--listen", "127.0.0.1:0", "--port-file",
-             str(self.port_file), "--threads", "1"],
+             str(self.port_file), "--threads", "1", "--start-timeout-ms", "0"],
             env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.sent = 0
 
@@ -163,7 +163,7 @@ MOUNTS = (mounted_folder, mounted_file)
 BLIND = (hard_link, hard_link_beside, mounted_file)  # the -wal does not lie beside these names
 # FILE.lock of the writer does not lie beside these names, or no more: who writes cannot be said.
 NAMELESS = (*BLIND, lock_file_removed, lock_file_replaced, lock_file_removed_and_link)
-WRITERS = (("serve", "--listen", "127.0.0.1:0"), ("ingest", "-"), ("key", "revoke", "--id", "1"))
+WRITERS = (("serve", "--listen", "127.0.0.1:0", "--start-timeout-ms", "0"), ("ingest", "-"), ("key", "revoke", "--id", "1"))
 
 
 def refuse(kind, words, first, before, name, options):

@@ -10,6 +10,7 @@ import unittest
 
 from harness import ENVIRONMENT, SOURCE, TOLLBOOK, Server, hit, random_seed, run
 from script import LONG
+from test_standby import Proxy
 
 SEED = random_seed()
 ROUNDS = 40 if LONG else 3
@@ -151,12 +152,37 @@ class Followed(unittest.TestCase):
         sent = (self.folder / "rclone.log").read_text()
         self.assertRegex(sent, r"^copyto d/base-\S+\.db store:tollbook/base-\S+\.db\n(copyto d/pieces-\S+\.tbp store:tollbook/pieces-\S+\.tbp\n)+$")
 
+    def test_a_base_that_is_cut_off_goes_on(self):
+        self.server.ask("POST", "/ingest/logs", "ingest", b"".join(hit(z, z % 600, z) for z in range(1000, 5000)))
+        self.posted += 4000
+        sent, cut = [0], []
+        proxy = Proxy(self.server.port)
+        self.addCleanup(proxy.close)
+
+        def change(data):
+            """Cuts each of the first three answers off after 200,000 bytes."""
+            sent[0] += len(data)
+            if len(cut) < 3 and sent[0] > 200000:
+                cut.append(sent[0])
+                sent[0] = 0
+                return None
+            return data
+
+        proxy.change = change
+        process = self.follow("--server", proxy.url, "--key-file", self.key, "--once")
+        said = process.stderr.read().decode()
+        self.assertEqual(process.wait(), 0, said)
+        self.assertEqual((len(cut), said.count("It goes on from there.")), (3, 3), said)
+        size = next(self.d.glob("base-*")).stat().st_size
+        self.assertLess(sent[0], size - 200000, "the last answer had the whole base")
+        self.restored()
+
     def test_what_a_server_refuses(self):
         self.key.write_text(self.server.keys["user"])
         process = self.remote("--once")
         said = process.stderr.read().decode()
         self.assertEqual(process.wait(), 3)
-        self.assertIn("(HTTP 403)", said)
+        self.assertIn(f"{self.server.url}: It answers 403: ", said)
 
 
 unittest.main()

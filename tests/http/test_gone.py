@@ -130,6 +130,7 @@ class Gone(unittest.TestCase):
         self.assertEqual(server.get("/statistics").status, 200)
         rename(server)
         self.refused(server.get("/readyz", None))
+        self.assertTrue(server.get("/readyz", None).json()["Message"].startswith("t.db was moved, removed or replaced"))
         self.refused(server.get("/statistics"))
         self.assertEqual(len(self.lines_about("store.gone")), 1)
 

@@ -13,7 +13,7 @@ from harness import ENVIRONMENT, LOG, PATIENCE, TOLLBOOK, Case, Server, Wire, hi
 
 def refuse(*options):
     """serve with options that it must refuse: exit status and message."""
-    done = subprocess.run([TOLLBOOK, "serve", *map(str, options)], capture_output=True, text=True,
+    done = subprocess.run([TOLLBOOK, "serve", "--start-timeout-ms", "0", *map(str, options)], capture_output=True, text=True,
                           env=ENVIRONMENT, timeout=PATIENCE, check=False)
     return done.returncode, done.stderr
 
@@ -299,6 +299,57 @@ class Old(unittest.TestCase):
             server.close()
 
 
+class Restart(unittest.TestCase):
+    """A start waits for the server before it, which still has the port, and then the database."""
+
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.close)
+
+    def begin(self, *options):
+        process = subprocess.Popen([TOLLBOOK, "serve", "--db", self.server.db, "--listen", f"127.0.0.1:{self.server.port}",
+                                    "--port-file", self.server.path / "next-port", *options], stderr=subprocess.PIPE, env=ENVIRONMENT)
+        self.addCleanup(process.stderr.close)
+        return process
+
+    def says(self, process, text):
+        for line in process.stderr:
+            if text in line.decode():
+                return
+        self.fail(f"it never said: {text}")
+
+    def test_it_waits_for_the_port_and_then_for_the_database(self):
+        server, old = self.server, self.server.process
+        body = hit(101, 7)
+        with server.wire() as wire:
+            wire.send((f"POST /ingest/logs HTTP/1.1\r\nHost: x\r\nAccessKey: {server.keys['ingest']}\r\n"
+                       f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n").encode())
+            self.assertIn(b" 100 ", wire.sock.recv(100))
+            process = self.begin("--start-timeout-ms", "600000")
+            self.says(process, f"Cannot listen on 127.0.0.1:{server.port}: tollbook (process {old.pid}) listens there: waiting 600 s "
+                               "at most for it to end")
+            old.send_signal(signal.SIGTERM)
+            self.says(process, f"t.db is being written by serve 127.0.0.1:{server.port} (process {old.pid}): waiting 600 s at most")
+            wire.send(body)
+            self.assertEqual(wire.read("POST").status, 200)
+        self.assertEqual(server.stop(0), 0)
+        self.says(process, "listening on")
+        server.process, server.log_file = process, open(server.log_path, "ab")
+        self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 81)
+
+    def test_a_signal_ends_the_wait_and_so_does_time(self):
+        process = self.begin("--start-timeout-ms", "600000")
+        self.says(process, "waiting")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(PATIENCE), 3)
+        process = self.begin("--start-timeout-ms", "60")
+        self.assertEqual(process.wait(PATIENCE), 3)
+        said = process.stderr.read().decode()
+        self.assertEqual(said.count("waiting"), 1, said)
+        self.assertIn("listens there. Choose another address with --listen.", said)
+        run("key", "list", "--server", self.server.url, "--key", self.server.keys["operator"])
+
+
 class FullDisk(unittest.TestCase):
     """A file that may not grow stands for the disk: writing is refused, reading goes on."""
 
@@ -322,9 +373,13 @@ class FullDisk(unittest.TestCase):
             self.assertIn(answer.error, server.messages())
             self.assertEqual(server.get("/statistics").json()["TotalRequestsServed"], 80)
             self.assertEqual(server.get("/healthz", None).status, 200)
+            ready = server.get("/readyz", None)
+            self.assertEqual((ready.status, ready.error), (503, "server.busy"))
+            self.assertRegex(ready.json()["Message"], r"^t\.db: a write failed with an I/O error, .* restart this server\.$")
             server.stop()
             run("verify", "--db", server.db)
             server.start()
+            self.assertEqual(server.get("/readyz", None).status, 200)
             for i in range(taken + 1):
                 answer = server.ask("POST", "/ingest/logs", "ingest", self.body(i))
                 self.assertEqual(answer.status, 200, answer.body)

@@ -85,7 +85,8 @@ class Standby(Server):
         self.start(*options)
 
     def start(self, *options, **more):
-        super().start("--standby-of", self.of, "--standby-key-file", self.primary.key_file, *options, **more)
+        key_file = () if "--standby-key-file" in options else ("--standby-key-file", self.primary.key_file)
+        super().start("--standby-of", self.of, *key_file, *options, **more)
 
 
 def state(server):
@@ -225,6 +226,33 @@ class Follows(Case):
         until(lambda: standby.get("/user", made["Key"]).status == 200, standby)
         self.primary.ask("DELETE", f"/keys/{made['Id']}", "operator")
         until(lambda: standby.get("/user", made["Key"]).status == 401, standby)
+
+    def make_copy_key(self, file):
+        made = self.primary.post("/operations/key-create", {"account": 0, "roles": ["Replica"]})["answer"]
+        file.write_text(made["Key"] + "\n")
+        file.chmod(0o600)
+        return made["Id"]
+
+    def test_the_key_is_read_again_at_sighup(self):
+        file = self.primary.path / "changing-key"
+        first = self.make_copy_key(file)
+        standby = self.standby("--standby-key-file", file)
+
+        def hang_up(said):
+            before = standby.messages().count(said)
+            standby.process.send_signal(signal.SIGHUP)
+            until(lambda: standby.messages().count(said) > before, standby)
+
+        level(standby)
+        self.primary.post("/operations/key-revoke", {"id": first})
+        until(lambda: "nothing can be taken from the primary" in standby.messages(), standby)
+        for wrong in ("", "two\nlines\n", "x" * 2000):
+            file.write_text(wrong)
+            hang_up("SIGHUP: the standby's key stays as it was: --standby-key-file")
+        self.primary.send(hit(101, 17, 99))
+        self.make_copy_key(file)
+        hang_up("SIGHUP: reloaded the standby's key")
+        level(standby)
 
     def test_writes_are_refused_and_reading_posts_answered(self):
         standby = self.standby()

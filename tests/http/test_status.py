@@ -59,6 +59,7 @@ class Status(Case):
         self.assertEqual((answer["newestUsage"], answer["newestLog"], answer["newestImport"]),
                          ("2026-11-03T12:00:00Z", "2026-11-04T09:00:00Z", None))
         self.assertEqual((answer["lastBackup"], answer["lastVerify"]), ("2026-11-04T02:30:00Z", "2026-11-03T09:00:00Z"))
+        self.assertIsNone(answer["lastBase"])
         self.assertEqual(answer["messages"], {"waiting": 0, "failed": 0, "oldest": None})
         self.assertEqual(answer["disk"]["database"], os.stat(self.server.db).st_size)
         disk = os.statvfs(self.server.path)

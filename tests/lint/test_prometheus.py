@@ -87,6 +87,9 @@ CASES = [
      {**of("tollbook_last_backup_age_seconds", "80000+60x90"), BUILD: "1x90"}),
     ("TollbookBackupOld", 70, {BUILD: "1x90"}, BUILT, "the database of a has no backup of the last day",
      {BUILD: "1x90", **of("tollbook_last_backup_age_seconds", "_x40 5x60")}),
+    ("TollbookBackupOld", 70, of("tollbook_last_base_age_seconds", "100000+60x90"), ONE,
+     "the database of a has no backup of the last day",
+     {**of("tollbook_last_backup_age_seconds", "100000+60x90"), **of("tollbook_last_base_age_seconds", "80000+60x90"), BUILD: "1x90"}),
     ("TollbookVerifyOld", 70, of("tollbook_last_verify_age_seconds", "100000+60x90"), ONE,
      "the database of a was not found sound within the last day",
      {**of("tollbook_last_verify_age_seconds", "80000+60x90"), BUILD: "1x90"}),
@@ -187,6 +190,7 @@ class Rules(unittest.TestCase):
 
     def replica_metrics(self):
         server = Server("--replicas")
+        run("backup", "--db", server.db, "--follow", server.path / "d", "--once")
         self.addCleanup(server.close)
         server.get("/replica/pieces?after=1", "operator", Tollbook_Replica="b")
         return server.ask("GET", "/metrics").body.decode()

@@ -14,7 +14,7 @@ static uint32_t problems(fixture *f, const tb_machine *machine, const tb_status_
 
 static const tb_status_bounds bounds = {.free_bytes = 100, .backup_us = 2 * HOUR_US, .verify_us = 3 * HOUR_US};
 static const tb_machine good = {.disk_known = true, .disk_free = 100, .backup_us = NOW_US - 2 * HOUR_US,
-                                .verify_us = NOW_US - 3 * HOUR_US};
+                                .verify_us = NOW_US - 3 * HOUR_US, .base_us = INT64_MIN};
 
 START_TEST(each_bound_holds_to_the_last_value)
 {
@@ -28,6 +28,8 @@ START_TEST(each_bound_holds_to_the_last_value)
     ck_assert_uint_eq(problems(&f, &m, &bounds, NOW_US), 0);
     m.backup_us--;
     ck_assert_uint_eq(problems(&f, &m, &bounds, NOW_US), 1 << TB_STATUS_BACKUP);
+    m.base_us = NOW_US - 2 * HOUR_US;
+    ck_assert_uint_eq(problems(&f, &m, &bounds, NOW_US), 0);
     m = good;
     m.verify_us--;
     ck_assert_uint_eq(problems(&f, &m, &bounds, NOW_US), 1 << TB_STATUS_VERIFY);

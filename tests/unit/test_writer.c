@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "http/clock.h"
+#include "http/ready.h"
 #include "store/core/internal.h"
 #include "unit/store_fixture.h"
 
@@ -468,6 +470,49 @@ START_TEST(a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_t
 }
 END_TEST
 
+/* Runs a job that ends so; returns the writer's trouble then. */
+static tb_code trouble_after(writer *w, tb_code code)
+{
+    sem_t finished;
+    sem_init(&finished, 0, 0);
+    task t = {.answer = code, .adds = true, .finished = &finished};
+    ck_assert_int_eq(submit(w, &t), TB_OK);
+    sem_wait(&finished);
+    ck_assert_int_eq(t.job.code, code);
+    return writer_trouble(w, clock_mono_us());
+}
+
+START_TEST(a_full_disk_is_remembered_until_a_write_is_stored_or_half_a_minute_passed)
+{
+    tb_store *store = open_store();
+    writer *w = writer_start(store, (writer_hooks){.committed = on_commit});
+    ck_assert_int_eq(trouble_after(w, TB_OK), TB_OK);
+    ck_assert_int_eq(trouble_after(w, TB_E_DISK_FULL), TB_E_DISK_FULL);
+    ck_assert_int_eq(trouble_after(w, TB_E_VALIDATION), TB_E_DISK_FULL); /* it stored nothing */
+    ck_assert_int_eq(trouble_after(w, TB_OK), TB_OK);
+    ck_assert_int_eq(trouble_after(w, TB_E_READ_ONLY), TB_E_READ_ONLY);
+    ck_assert_int_eq(writer_trouble(w, clock_mono_us() + WRITER_REFUSED_US), TB_OK);
+    ck_assert(writer_alive(w));
+    writer_stop(w);
+    ck_assert_int_eq(writer_trouble(w, 0), TB_E_BUSY);
+    writer_free(w);
+    fixture_release(&database);
+}
+END_TEST
+
+START_TEST(a_disk_that_refuses_the_next_write_is_named)
+{
+    tb_error err;
+    const disk_state roomy = {READY_FREE_BYTES, false}, full = {READY_FREE_BYTES - 1, false}, closed = {READY_FREE_BYTES, true};
+    ck_assert_int_eq(ready_disk("t.db", &roomy, &err), TB_OK);
+    ck_assert_int_eq(ready_disk("t.db", &full, &err), TB_E_DISK_FULL);
+    ck_assert_str_eq(err.message, "t.db: 16383 KiB are free on its disk, and a write may need 16384. Make room.");
+    ck_assert_int_eq(tb_code_http(ready_disk("t.db", &closed, &err)), 503);
+    ck_assert_str_eq(err.message, "t.db: its disk is read-only, and writes are refused. The system's log says why: repair it and "
+                                  "mount it for writing.");
+}
+END_TEST
+
 /* Where usage is gathered: the first of some runs until others have come. */
 static unsigned commits_of(task *tasks, int n)
 {
@@ -705,6 +750,8 @@ int main(void)
     tcase_add_test(tc, what_is_short_waits_for_one_round_of_what_is_long);
     tcase_add_test(tc,
                    a_file_that_is_gone_fails_the_jobs_of_its_commit_and_those_after_it_try_again);
+    tcase_add_test(tc, a_full_disk_is_remembered_until_a_write_is_stored_or_half_a_minute_passed);
+    tcase_add_test(tc, a_disk_that_refuses_the_next_write_is_named);
     tcase_add_test(tc, usage_joins_a_group_that_runs_unless_others_wait_for_its_end);
     tcase_add_test(tc, many_cells_are_not_held);
     tcase_add_test(tc, usage_is_gathered_for_as_long_as_the_hooks_say);

@@ -16,6 +16,11 @@ int64_t tb_status_intake_us(const tb_status *status)
     return log_us > rows_us ? log_us : rows_us;
 }
 
+int64_t tb_status_backup_us(const tb_machine *machine)
+{
+    return machine->backup_us > machine->base_us ? machine->backup_us : machine->base_us;
+}
+
 /* moment INT64_MIN: it never was, which is too long ago. */
 static bool is_old(int64_t moment_us, int64_t most_us, int64_t now_us)
 {
@@ -33,7 +38,7 @@ tb_code tb_status_read(tb_store *store, const tb_machine *machine, const tb_stat
     const bool found[TB_STATUS_COUNT] = {
         [TB_STATUS_SERVER] = machine->serving && !machine->ready,
         [TB_STATUS_DISK] = machine->disk_known && machine->disk_free < bounds->free_bytes,
-        [TB_STATUS_BACKUP] = is_old(machine->backup_us, bounds->backup_us, now_us),
+        [TB_STATUS_BACKUP] = is_old(tb_status_backup_us(machine), bounds->backup_us, now_us),
         [TB_STATUS_VERIFY] = is_old(machine->verify_us, bounds->verify_us, now_us),
         [TB_STATUS_INTAKE] = is_old(tb_status_intake_us(&s), bounds->intake_us, now_us),
         [TB_STATUS_OUTBOX] = s.outbox.oldest_us != INT64_MAX && now_us - s.outbox.oldest_us > TB_STATUS_OUTBOX_US,

@@ -67,7 +67,7 @@ static void say_problem(tb_status_problem p, const tb_status *s, const tb_machin
     case TB_STATUS_DISK:
         snprintf(out, SENTENCE, "Only %" PRIu64 " MiB are free on the database's disk.", m->disk_free >> 20);
         break;
-    case TB_STATUS_BACKUP: say_run("backup", m->backup_us, now_us, out); break;
+    case TB_STATUS_BACKUP: say_run("backup", tb_status_backup_us(m), now_us, out); break;
     case TB_STATUS_VERIFY: say_run("verify", m->verify_us, now_us, out); break;
     case TB_STATUS_INTAKE:
         format_moment(intake_us == INT64_MIN ? 0 : intake_us, now_us, when, sizeof when);
@@ -147,6 +147,7 @@ static void put_status_json(const tb_status *s, const tb_machine *m, int64_t now
     if (m->disk_known) tb_buf_fmt(json, ",\"free\":%" PRIu64 "}", m->disk_free);
     else tb_buf_str(json, ",\"free\":null}");
     put_member_time(json, "lastBackup", m->backup_us);
+    put_member_time(json, "lastBase", m->base_us);
     put_member_time(json, "lastVerify", m->verify_us);
     tb_buf_str(json, "}");
 }
@@ -206,13 +207,14 @@ static void put_facts(const tb_status *s, const tb_machine *m, int64_t now_us, t
     put_fact_bytes(out, "write-ahead log", s->store.wal_bytes);
     if (m->disk_known) put_fact_bytes(out, "free on its disk", m->disk_free);
     put_fact_time(out, "last backup", m->backup_us, now_us);
+    put_fact_time(out, "last base", m->base_us, now_us);
     put_fact_time(out, "last verify", m->verify_us, now_us);
 }
 
 static tb_code show_status(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     tb_status status;
-    tb_machine machine = {.backup_us = INT64_MIN, .verify_us = INT64_MIN};
+    tb_machine machine = {.backup_us = INT64_MIN, .verify_us = INT64_MIN, .base_us = INT64_MIN};
     const tb_status_bounds bounds = {
         .free_bytes = (uint64_t)tb_arg_number(args, "min-free-mb", FREE_MIB) << 20,
         .backup_us = tb_arg_number(args, "backup-hours", HOURS) * TB_US_PER_HOUR,

@@ -10,6 +10,8 @@
 typedef tb_code (*part)(tb_store *store, tb_say say, void *ctx, uint64_t *differences,
                         tb_error *err);
 
+#define WITHOUT_USAGE 2 /* so many parts rate nothing: the others need the usage */
+
 /* Damage is a finding of the check; every other error stops it. A missing table makes a statement fail with an internal
  * error: tb_store_verify has reported it by then. */
 static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differences,
@@ -27,13 +29,14 @@ static tb_code note_damage(tb_code code, tb_say say, void *ctx, uint64_t *differ
 tb_code tb__verify_in(tb_store *store, tb_closings_checked *closings, tb_say say, void *ctx,
                       uint64_t *ret_differences, tb_error *err)
 {
-    static const part parts[] = {tb_store_verify, tb_issue_verify, tb_ledger_verify, NULL /* closings */,
+    static const part parts[] = {tb_store_verify, tb_ledger_verify, tb_issue_verify, NULL /* closings */,
                                  tb_shadow_verify};
+    const size_t n = tb_store_without_usage(store) ? WITHOUT_USAGE : sizeof parts / sizeof *parts;
     uint64_t differences = 0;
     tb_error own;
     tb_code code = TB_OK;
     if (!err) err = &own; /* its sentence may be a difference */
-    for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = 0; !code && i < n; i++) {
         code = parts[i] ? parts[i](store, say, ctx, &differences, err)
                         : tb_closing_verify(store, closings, say, ctx, &differences, err);
         code = note_damage(code, say, ctx, &differences, err);

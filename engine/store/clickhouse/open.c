@@ -238,7 +238,7 @@ tb_code tb_store_usage_look(tb_store *store, tb_error *err)
 static tb_code check_place(tb_store *store, const tb_usage_client *client, int64_t epoch, tb_error *err)
 {
     int64_t shards = 0, series = 0;
-    if (!client && !epoch) return TB_OK;
+    if (!client && (!epoch || store->control)) return TB_OK;
     if (!client)
         return tb_fail(err, TB_E_USAGE, NULL,
                        "%s has its usage in ClickHouse. `serve`, `query` and `backup` read it with --usage "
@@ -299,6 +299,7 @@ tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_e
     int64_t epoch = 0;
     tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
     if (!code) code = check_place(store, client, epoch, err);
+    store->control = store->control && !client && epoch;
     if (code || !client) return code;
     code = connect_to(store, client, err);
     if (code) return code;

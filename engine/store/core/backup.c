@@ -162,12 +162,12 @@ static int show_pages_read(void *ctx)
     return atomic_load(&check->of->stop_copy);
 }
 
-static tb_code check_copy(const char *path, const tb_usage_client *usage, tb_check check, copy_check *c,
-                          tb_error *err)
+/* control: its usage, if it is on servers, is not looked at. */
+static tb_code check_copy(const char *path, bool control, tb_check check, copy_check *c, tb_error *err)
 {
     tb_store *copy = NULL;
     uint64_t differences = 0;
-    const tb_store_options reader = {.usage = usage};
+    const tb_store_options reader = {.usage = control ? NULL : c->of->client, .control = control};
     tb_code code = tb_store_open(path, &reader, &copy, err);
     if (code) return code;
     c->copy = copy;
@@ -256,11 +256,9 @@ static tb_code begin_snapshot(tb_store *store, tb_error *err)
     return code ? code : tb_store_version(store, &version, err);
 }
 
-tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress,
-                        void *ctx, tb_error *err)
+static tb_code back_up(tb_store *store, const char *to, tb_check check, copy_check *c, bool control, tb_error *err)
 {
     char partial[PATH_TEXT_MAX - 8]; /* room for "-wal" */
-    copy_check checking = {.of = store, .progress = progress, .ctx = ctx};
     struct stat st;
     int fd = -1;
     tb_code code = tb__check_name(to, err);
@@ -278,10 +276,10 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     remove_beside(partial); /* of a backup that was killed while it checked its copy */
     remove_all_left(store, to);
     if (own_snapshot) code = begin_snapshot(store, err);
-    if (!code) code = copy_to(store, partial, progress, ctx, err);
+    if (!code) code = copy_to(store, partial, c->progress, c->ctx, err);
     if (own_snapshot) tb_store_read_end(store);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
-    if (!code) code = check_copy(partial, store->client, check ? check : tb_store_verify, &checking, err);
+    if (!code) code = check_copy(partial, control, check ? check : tb_store_verify, c, err);
     if (!code) code = tb__still_there(store->held, NULL, err); /* the database must still be there */
     if (atomic_load(&store->stop_copy)) code = tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
     remove_beside(partial);
@@ -289,4 +287,16 @@ tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_prog
     if (code) unlink(partial);
     close(fd);
     return code;
+}
+
+tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress, void *ctx, tb_error *err)
+{
+    copy_check c = {.of = store, .progress = progress, .ctx = ctx};
+    return back_up(store, to, check, &c, false, err);
+}
+
+tb_code tb__backup_file(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_error *err)
+{
+    copy_check c = {.of = store, .progress = progress, .ctx = ctx};
+    return back_up(store, to, NULL, &c, true, err);
 }

@@ -83,6 +83,7 @@ struct tb_store {
     int64_t opened_us;
     struct tb__capture *capture; /* replica/capture.h; NULL: the file is not replicated, or this is a reader */
     int schema;                  /* of the file */
+    bool control;                /* the usage is on servers that are not connected (tb_store_options) */
     bool copy;                   /* writer: of a copy, whose capture only finds out that something was changed */
     bool superseded;             /* writer: another file took this one's place: nothing is committed */
     bool applied_keys;           /* the last piece that it applied changed keys */
@@ -184,6 +185,8 @@ TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_
 TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
 /* The text of the lines that the running segment refused will be forgotten. */
 TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
+/* A verified copy of the file alone (tb_store_backup), whose usage may be on servers. */
+TB_MUST_USE tb_code tb__backup_file(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_error *err);
 /* TB_E_IO: a database or a backup is not made under this name, the one of a partial copy. */
 TB_MUST_USE tb_code tb__check_name(const char *path, tb_error *err);
 /* Begins a new segment's count of sums and rejects. */

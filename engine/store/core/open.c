@@ -323,6 +323,7 @@ static tb_code new_store(const char *path, const tb_store_options *options, tb_s
     store->write = options->write;
     store->clock = options->clock;
     store->copy = options->write && options->copy;
+    store->control = options->control; /* until it is known where the usage is */
     store->opened_us = options->now_us;
     const char *owner = options->owner ? options->owner : "a writer";
     tb_code code = tb__hold(path, options->write ? owner : NULL, &store->held, err);
@@ -642,6 +643,11 @@ tb_code tb_store_write(tb_store *store, tb_store_change change, void *ctx, tb_er
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     return code;
+}
+
+bool tb_store_without_usage(const tb_store *store)
+{
+    return store->control;
 }
 
 tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_error *err)

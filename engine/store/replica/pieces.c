@@ -361,7 +361,7 @@ static void remove_lock(const char *path)
 
 static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
 {
-    const tb_store_options options = {.write = true, .owner = "a base of a replica"};
+    const tb_store_options options = {.write = true, .owner = "a base of a replica", .control = true};
     tb_store *copy;
     tb_replication now;
     bool more;
@@ -384,7 +384,7 @@ tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progre
     tb_code code = tb_store_replication(store, &now, err);
     if (!code && now.last.number == 0)
         code = tb_fail(err, TB_E_NOT_FOUND, NULL, "%s is not replicated: serve it with --replicas.", store->path);
-    if (!code) code = tb_store_backup(store, to, NULL, progress, ctx, err);
+    if (!code) code = tb__backup_file(store, to, progress, ctx, err);
     return code ? code : trim_copy(to, ret_last, err);
 }
 

@@ -17,7 +17,7 @@ export function reasons(metrics) {
   const free = value("disk_free_bytes");
   if (free < value("store_bytes") / 5) say("disk", `Only ${bytes(free)} are free on the disk`);
   for (const [what, done] of [["backup", "backed up"], ["verify", "verified"]]) {
-    const age = value(`last_${what}_age_seconds`);
+    const age = (what === "backup" ? ["backup", "base"] : [what]).map((one) => value(`last_${one}_age_seconds`)).reduce((a, b) => b === undefined || a < b ? a : b);
     if (age === undefined) say(what, `No ${what} was ever made`);
     else if (age > AGED[what]) say(what, `The database was last ${done} ${duration(age)} ago`);
   }

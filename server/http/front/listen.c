@@ -7,9 +7,12 @@
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "http/process.h"
 
 #define BACKLOG 128
 
@@ -73,7 +76,11 @@ static tb_code open_one(const char *text, int *ret_fd, tb_error *err)
         return TB_OK;
     }
     if (fd >= 0) close(fd);
-    return tb_fail(err, TB_E_IO, "listen", "Cannot listen on %s: %s. Choose another address with --listen.", text,
+    char holder[PROCESS_NAME_MAX];
+    if (e == EADDRINUSE && process_listening(strtoul(port, NULL, 10), holder))
+        return tb_fail(err, TB_E_BUSY, "listen", "Cannot listen on %s: %s listens there. Choose another address with --listen.", text,
+                       holder);
+    return tb_fail(err, e == EADDRINUSE ? TB_E_BUSY : TB_E_IO, "listen", "Cannot listen on %s: %s. Choose another address with --listen.", text,
                    strerror(e));
 }
 

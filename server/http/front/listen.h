@@ -15,7 +15,8 @@ typedef struct listener {
 } listener;
 
 /* Binds to each text: 127.0.0.1:8080, [::1]:8080, localhost:8080, :8080 (all addresses), port 0
- * for any. TB_E_USAGE: not an address. TB_E_IO: cannot be bound; then none is. */
+ * for any. TB_E_USAGE: not an address. TB_E_IO: cannot be bound; then none is. TB_E_BUSY: likewise, since another
+ * process listens there, which the message names if it can be known. */
 TB_MUST_USE tb_code listen_open(const char *const *texts, size_t n, listener *ret_listener, tb_error *err);
 /* Where socket i really listens. */
 void listen_text(const listener *l, size_t i, char out[LISTEN_TEXT_MAX]);

@@ -1,5 +1,6 @@
 """Continuous backup, and restoring to each of its pieces: the restored file has what the database had then, however the
 backup was killed meanwhile. What is damaged, cut off, missing or doubled is named, with what can still be restored."""
+import json
 import os
 import random
 import re
@@ -114,11 +115,18 @@ class Whole(Followed):
         self.same(self.as_restored(), rows)
 
     def test_a_base_is_a_backup_for_status(self):
-        mark = self.folder / "t.db.last-backup"
-        self.assertFalse(mark.exists())
+        def status(expect):
+            done = self.run_tool("status", "--db", "t.db", "--json", "--verify-hours", 0, "--min-free-mb", 0, status=expect, now=self.now())
+            answer = json.loads(done.out)
+            return answer["lastBackup"], answer["lastBase"], [row["problem"] for row in answer["problems"]]
+
         self.commit()
+        self.assertEqual(status(1), (None, None, ["backup"]))
         self.backup()
-        self.assertTrue(mark.exists())
+        self.assertTrue((self.folder / "t.db.last-base").exists())
+        backup, base, problems = status(0)
+        self.assertEqual((backup, problems), (None, []))
+        self.assertRegex(base, r"^\d{4}-\d\d-\d\dT")
 
     def test_a_backup_that_goes_on_ends_with_all_there_is(self):
         process = self.start("backup", "--db", "t.db", "--follow", "d")

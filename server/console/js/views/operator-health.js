@@ -53,7 +53,8 @@ export function show(page) {
       fact("Free on the disk", "tollbook_disk_free_bytes", free, bytes(free), free < held / 5),
       role ? fact("Replication", "tollbook_replica_piece", found.tollbook_replica_piece, `${role}, piece ${number(found.tollbook_replica_piece)}; ${lags.join(", ") || "nobody follows"}${found.tollbook_unprotected ? "; writes wait for no standby" : ""}`, found.tollbook_unprotected) : null,
       since(found, "tollbook_last_verify_age_seconds", AGED.verify, "verify"),
-      since(found, "tollbook_last_backup_age_seconds", AGED.backup, "backup")));
+      found.tollbook_last_base_age_seconds === undefined || found.tollbook_last_backup_age_seconds ? since(found, "tollbook_last_backup_age_seconds", AGED.backup, "backup") : null,
+      found.tollbook_last_base_age_seconds === undefined ? null : since(found, "tollbook_last_base_age_seconds", AGED.backup, "base")));
   }
 
   async function check() {

@@ -1,0 +1,112 @@
+#include "standby/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define QUIET_S 3600L /* the primary makes the base first */
+
+static tb_code io_failed(const char *path, tb_error *err)
+{
+    return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL, "%.400s: %s.", path, strerror(errno));
+}
+
+tb_code base_fetch_open(base_fetch *f, const link_options *options, const char *path, mode_t mode, tb_error *err)
+{
+    *f = (base_fetch){.path = path, .fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode)};
+    if (f->fd < 0) return io_failed(path, err);
+    const tb_code code = link_open(&f->link, options, err);
+    if (code) base_fetch_close(f);
+    return code;
+}
+
+void base_fetch_close(base_fetch *f)
+{
+    if (f->fd < 0) return;
+    close(f->fd);
+    f->fd = -1;
+    link_close(&f->link);
+}
+
+/* A whole answer in place of the rest begins the file anew. */
+static bool begin_answer(base_fetch *f)
+{
+    f->begun = true;
+    if (f->link.status == 206) return true;
+    f->done = 0;
+    memcpy(f->tag, f->link.tag, sizeof f->tag);
+    f->piece = f->link.piece;
+    return ftruncate(f->fd, 0) == 0;
+}
+
+static bool take_bytes(void *ctx, const char *bytes, size_t len)
+{
+    base_fetch *f = ctx;
+    bool ok = f->begun || begin_answer(f);
+    while (ok && len) {
+        const ssize_t n = pwrite(f->fd, bytes, len, (off_t)f->done);
+        if (n < 0 && errno == EINTR) continue;
+        ok = n > 0;
+        if (!ok) break;
+        bytes += n;
+        len -= (size_t)n;
+        f->done += (uint64_t)n;
+    }
+    if (!ok) (void)io_failed(f->path, &f->failed);
+    else if (f->show) f->show(f->ctx, f->done, f->link.whole);
+    return ok;
+}
+
+tb_code base_fetch_try(base_fetch *f, tb_error *err)
+{
+    const link_request request = {.path = "/replica/base", .quiet_s = QUIET_S, .from = f->tag[0] ? f->done : 0, .tag = f->tag,
+                                  .take = take_bytes, .ctx = f};
+    f->begun = false;
+    tb_code code = link_ask(&f->link, &request, err);
+    if (code) return code;
+    if (f->failed.code) {
+        *err = f->failed;
+        return err->code;
+    }
+    if (f->link.status != 200 && f->link.status != 206) return link_refusal(&f->link, err);
+    if (f->done != f->link.whole) return tb_fail(err, TB_E_AWAY, NULL, "The base ends too early.");
+    return fsync(f->fd) == 0 ? TB_OK : io_failed(f->path, err);
+}
+
+bool base_fetch_is_final(const base_fetch *f, tb_code code)
+{
+    return code != TB_E_AWAY || (f->link.status >= 400 && f->link.status < 500 && f->link.status != 429);
+}
+
+/* --- the check --- */
+
+static void keep_first(void *ctx, const char *sentence)
+{
+    char *first = ctx;
+    if (!first[0] && strncmp(sentence, TB_NOTE, sizeof TB_NOTE - 1) != 0) snprintf(first, 200, "%s", sentence);
+}
+
+tb_code base_fetch_check(const base_fetch *f, tb_check check, tb_piece *ret_last, tb_error *err)
+{
+    const tb_store_options reader = {.control = f->control, .copy = true};
+    char first[200] = "";
+    uint64_t differences = 0;
+    tb_replication now = {.first = 0};
+    tb_store *store;
+    tb_code code = tb_store_open(f->path, &reader, &store, err);
+    if (code) return code;
+    const bool older = tb_store_schema_of(store) < tb_store_schema(); /* verified once its primary is upgraded */
+    code = tb_store_replication(store, &now, err);
+    if (!code && (!f->piece || now.last.number != f->piece))
+        code = tb_fail(err, TB_E_DIFFERENT, NULL, "The base has piece %" PRId64 ", and the primary says %" PRId64 ".",
+                       now.last.number, f->piece);
+    if (!code && !older) code = check(store, keep_first, first, &differences, err);
+    if (!code && differences)
+        code = tb_fail(err, TB_E_DIFFERENT, NULL, "The base does not agree with itself: %s", first);
+    tb_store_close(store);
+    *ret_last = now.last;
+    return code;
+}
