@@ -268,6 +268,35 @@ START_TEST(a_copy_is_changed_by_pieces_alone)
 }
 END_TEST
 
+/* Reading the catalogue costs more than applying a piece. */
+START_TEST(a_copy_reads_the_catalogue_again_only_after_pieces_of_it)
+{
+    tb_error err = {0};
+    const tb_store_options as_copy = {.write = true, .copy = true, .now_us = NOW_US};
+    const tb_directory *before, *after;
+    char path[128];
+    tb_store *copy;
+    kept k;
+    snprintf(path, sizeof path, "%.80s/copy.db", f.folder);
+    ok(tb_store_backup(f.store, path, NULL, NULL, NULL, &err));
+    add(1);
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"acme\"}],\"zones\":[{\"id\":102,\"account\":1,\"name\":\"b\"}]}", NOW_US, NULL);
+    read_after(2, &k);
+    ok(tb_store_open(path, &as_copy, &copy, &err));
+    ok(tb_store_directory(copy, true, &before, &err));
+    before = tb_directory_retain(before);
+    ok(tb_store_apply_piece(copy, &k.piece[0], &err));
+    ok(tb_store_directory(copy, true, &after, &err));
+    ck_assert_ptr_eq(before, after);
+    ok(tb_store_apply_piece(copy, &k.piece[1], &err));
+    ok(tb_store_directory(copy, true, &after, &err));
+    ck_assert_ptr_nonnull(tb_logged_find(after->logged, 102));
+    tb_directory_release(before);
+    tb_store_close(copy);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(pieces_are_bytes_and_again_pieces)
 {
     tb_error err = {0};
@@ -380,6 +409,7 @@ int main(void)
     tcase_add_test(t, old_pieces_are_trimmed);
     tcase_add_test(t, a_copy_takes_what_follows_alone);
     tcase_add_test(t, a_copy_is_changed_by_pieces_alone);
+    tcase_add_test(t, a_copy_reads_the_catalogue_again_only_after_pieces_of_it);
     tcase_add_test(t, pieces_are_bytes_and_again_pieces);
     tcase_add_test(t, a_base_keeps_the_newest_piece);
     tcase_add_test(t, a_new_chain_is_followed_by_new_copies_alone);

@@ -370,8 +370,11 @@ static int on_conflict(void *ctx, int kind, sqlite3_changeset_iter *at)
 /* Called once for each table of a piece, before its changes. */
 static int note_table(void *ctx, const char *name)
 {
-    applying *a = ctx;
-    a->store->applied_keys |= strcmp(name, "key") == 0;
+    static const char *const of_directory[] = {"declaration", "meter", "region", "zone"}; /* what things/directory.c reads */
+    tb_store *store = ((applying *)ctx)->store;
+    store->applied_keys |= strcmp(name, "key") == 0;
+    for (size_t i = 0; i < sizeof of_directory / sizeof *of_directory; i++)
+        store->directory_stale |= strcmp(name, of_directory[i]) == 0;
     return 1;
 }
 
@@ -380,11 +383,13 @@ static tb_code decompress(const void *data, size_t len, tb_buf *out, tb_error *e
     ZSTD_DStream *z = ZSTD_createDStream();
     ZSTD_inBuffer in = {data, len, 0};
     size_t left = 1;
+    const unsigned long long whole = ZSTD_getFrameContentSize(data, len); /* huge: it is not known, or damaged */
     if (!z) return tb_no_memory(err);
+    if (whole <= CHANGES_MAX) tb_buf_room(out, (size_t)whole); /* with room for all of it, it needs no buffer of its own */
     while (left != 0 && !ZSTD_isError(left)) {
-        char *room = tb_buf_room(out, ZSTD_DStreamOutSize());
+        char *room = tb_buf_room(out, in.pos ? ZSTD_DStreamOutSize() : 1);
         if (!room) break;
-        ZSTD_outBuffer to = {room, ZSTD_DStreamOutSize(), 0};
+        ZSTD_outBuffer to = {room, out->cap - out->len, 0};
         left = ZSTD_decompressStream(z, &to, &in);
         out->len += ZSTD_isError(left) ? 0 : to.pos;
         if (left != 0 && to.pos == 0 && in.pos == in.size) break; /* cut off */
@@ -395,19 +400,26 @@ static tb_code decompress(const void *data, size_t len, tb_buf *out, tb_error *e
     return tb_fail(err, TB_E_DIFFERENT, NULL, "A piece cannot be decompressed: it is damaged.");
 }
 
+void tb__capture_settle(tb_store *store, bool applies)
+{
+    static const int rules[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_DEFENSIVE}; /* nodes of R*Trees are rows, too */
+    if (store->applies == applies) return;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        sqlite3_db_config(store->db, rules[i], !applies, NULL);
+    store->applies = applies;
+}
+
 tb_code tb__capture_apply(tb_store *store, const void *data, size_t len, tb_error *err)
 {
-    static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_DEFENSIVE}; /* nodes of R*Trees are rows, too */
     tb_buf plain;
     applying a = {.store = store};
     tb_buf_init(&plain, CHANGES_MAX + ZSTD_DStreamOutSize(), NULL);
     tb_code code = decompress(data, len, &plain, err);
     if (!code) {
-        for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-            sqlite3_db_config(store->db, off[i], 0, NULL);
-        const int rc = sqlite3changeset_apply(store->db, (int)plain.len, plain.data, note_table, on_conflict, &a);
-        for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-            sqlite3_db_config(store->db, off[i], 1, NULL);
+        tb__capture_settle(store, true);
+        /* Without a savepoint, which would copy each page before its first change: who calls rolls all back. */
+        const int rc = sqlite3changeset_apply_v2(store->db, (int)plain.len, plain.data, note_table, on_conflict, &a, NULL, NULL,
+                                                 SQLITE_CHANGESETAPPLY_NOSAVEPOINT);
         if (rc == SQLITE_ABORT || rc == SQLITE_SCHEMA)
             code = tb_fail(err, TB_E_DIFFERENT, NULL, "%s is not a copy of its primary: a piece does not fit table %s.", store->path,
                            a.table);
