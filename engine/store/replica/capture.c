@@ -19,6 +19,8 @@ typedef struct recorded_table {
     char name[64];
     int columns;
     char key[COLUMNS_MAX]; /* from 1: the column's place in the primary key; 0: not in it */
+    int keys;              /* columns of the key */
+    bool by_row;           /* the key is the number of the row */
     tb_buf changes;
     size_t marked; /* bytes of them at the mark */
 } recorded_table;
@@ -46,11 +48,11 @@ static void put_byte(tb_buf *out, int byte)
     tb_buf_add(out, &c, 1);
 }
 
-static void put_eight(tb_buf *out, uint64_t word)
+static void put_word(tb_buf *out, int type, uint64_t word)
 {
-    char bytes[8];
+    char bytes[9] = {(char)type};
     for (int i = 0; i < 8; i++)
-        bytes[i] = (char)(word >> (56 - 8 * i));
+        bytes[1 + i] = (char)(word >> (56 - 8 * i));
     tb_buf_add(out, bytes, sizeof bytes);
 }
 
@@ -65,17 +67,19 @@ static void put_length(tb_buf *out, uint32_t length)
 static void record_value(tb_buf *out, sqlite3_value *value)
 {
     const int type = sqlite3_value_type(value);
-    put_byte(out, type);
     if (type == SQLITE_INTEGER) {
-        put_eight(out, (uint64_t)sqlite3_value_int64(value));
+        put_word(out, type, (uint64_t)sqlite3_value_int64(value));
     } else if (type == SQLITE_FLOAT) {
         const double number = sqlite3_value_double(value);
         uint64_t word;
         memcpy(&word, &number, sizeof word);
-        put_eight(out, word);
-    } else if (type != SQLITE_NULL) {
+        put_word(out, type, word);
+    } else if (type == SQLITE_NULL) {
+        put_byte(out, type);
+    } else {
         const void *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
         const int len = sqlite3_value_bytes(value);
+        put_byte(out, type);
         put_length(out, (uint32_t)len);
         if (len > 0 && !bytes) out->failed = true;
         else tb_buf_add(out, bytes, (size_t)len);
@@ -123,8 +127,8 @@ static void put_columns(recorded_table *t, sqlite3 *db, value_of of, bool keys_a
 
 static void put_operation(recorded_table *t, int operation)
 {
-    put_byte(&t->changes, operation);
-    put_byte(&t->changes, 0); /* not by a trigger: triggers are off where it is applied */
+    const char head[2] = {(char)operation, 0}; /* not by a trigger: triggers are off where it is applied */
+    tb_buf_add(&t->changes, head, sizeof head);
 }
 
 static void put_update(recorded_table *t, sqlite3 *db)
@@ -168,10 +172,15 @@ static void on_change(void *ctx, sqlite3 *db, int operation, const char *schema,
         else c->written[c->n_written++] = (written_row){(size_t)(t - c->table), row};
     } else if (operation == SQLITE_UPDATE) {
         put_update(t, db);
+    } else if (operation == SQLITE_INSERT) {
+        put_operation(t, operation);
+        put_columns(t, db, sqlite3_preupdate_new, false);
+    } else if (t->by_row) { /* its values, a page perhaps, are not read for it */
+        put_operation(t, operation);
+        put_word(&t->changes, SQLITE_INTEGER, (uint64_t)row);
     } else {
         put_operation(t, operation);
-        put_columns(t, db, operation == SQLITE_DELETE ? sqlite3_preupdate_old : sqlite3_preupdate_new,
-                    operation == SQLITE_DELETE);
+        put_columns(t, db, sqlite3_preupdate_old, true);
     }
 }
 
@@ -197,7 +206,8 @@ static tb_code list_tables(tb_store *store, struct tb__capture *c, tb_error *err
             tb_buf_init(&t->changes, CHANGES_MAX, NULL);
         }
         if (t->columns == COLUMNS_MAX) return tb_fail(err, TB_E_INTERNAL, NULL, "Table %s has too many columns.", name);
-        t->key[t->columns++] = (char)sqlite3_column_int(s, 1);
+        t->key[t->columns] = (char)sqlite3_column_int(s, 1);
+        if (t->key[t->columns++]) t->by_row = t->keys++ == 0 && sqlite3_column_int(s, 2);
     }
     return code;
 }
@@ -337,12 +347,13 @@ tb_code tb__capture_take(tb_store *store, tb_buf *out, tb_error *err)
     for (size_t i = 0; !code && i < c->n_tables; i++) {
         recorded_table *t = &c->table[i];
         if (t->changes.failed) return t->changes.len > CHANGES_MAX / 2 ? too_large(store, err) : tb_no_memory(err);
-        if (t->changes.len) plain += t->changes.len + (size_t)t->columns + sizeof t->name + 2;
+        if (t->changes.len) plain += t->changes.len + (size_t)t->columns + strlen(t->name) + 3;
     }
     if (code || plain == 0) return code;
     if (plain > CHANGES_MAX) return too_large(store, err);
     ZSTD_CCtx_reset(c->compressor, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    ZSTD_CCtx_setPledgedSrcSize(c->compressor, plain); /* it is decompressed faster where its size is known */
     bool done = true;
     for (size_t i = 0; done && i < c->n_tables; i++)
         if (c->table[i].changes.len) done = compress_table(c, &c->table[i], out);

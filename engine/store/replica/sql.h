@@ -14,7 +14,8 @@
     X(PIECE_INSERT, "INSERT INTO piece(" TB__PIECE_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7)")       \
     X(PIECES_DELETE, "DELETE FROM piece")                                                          \
     X(PIECES_TRIM, "DELETE FROM piece WHERE id<?1")                                                \
-    X(TABLE_COLUMNS, "SELECT s.name,c.pk FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type='table'" \
+    X(TABLE_COLUMNS, "SELECT s.name,c.pk,c.type='INTEGER' AND s.sql NOT LIKE '%WITHOUT ROWID%'"     \
+      " FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type='table'"                    \
       " AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND s.name<>'piece' AND s.sql NOT LIKE 'CREATE VIRTUAL%'" \
       " ORDER BY s.name,c.cid")
 
