@@ -21,8 +21,11 @@ typedef struct recorded_table {
     char key[COLUMNS_MAX]; /* from 1: the column's place in the primary key; 0: not in it */
     int keys;              /* columns of the key */
     bool by_row;           /* the key is the number of the row */
+    int leading;           /* columns of it before the first other one */
     tb_buf changes;
     size_t marked; /* bytes of them at the mark */
+    size_t update, update_key; /* where the newest entry begins, and the bytes up to the end of its key, */
+    uint64_t update_columns;   /* if it is an update of these columns; 0: it is none */
 } recorded_table;
 
 /* A row of which a value was written in place (sqlite3_blob_write): SQLite tells of it before, without the new value. */
@@ -129,12 +132,30 @@ static void put_operation(recorded_table *t, int operation)
 {
     const char head[2] = {(char)operation, 0}; /* not by a trigger: triggers are off where it is applied */
     tb_buf_add(&t->changes, head, sizeof head);
+    t->update_columns = 0;
+}
+
+/* The update that begins here replaces the entry before it, if that changes the same columns of the same row: counters (`head`)
+ * change with each row of their table. */
+static void fold_update(recorded_table *t, size_t from, size_t key, uint64_t columns, bool again)
+{
+    char *data = t->changes.data;
+    if (t->changes.failed) return;
+    if (again && key == t->update_key && memcmp(data + t->update, data + from, key) == 0) {
+        memmove(data + t->update, data + from, t->changes.len - from);
+        t->changes.len -= from - t->update;
+        from = t->update;
+    }
+    t->update = from;
+    t->update_key = key;
+    t->update_columns = columns;
 }
 
 static void put_update(recorded_table *t, sqlite3 *db)
 {
     sqlite3_value *before[COLUMNS_MAX], *after[COLUMNS_MAX];
-    bool moved = false, changed = false;
+    bool moved = false;
+    uint64_t changed = 0;
     for (int i = 0; i < t->columns; i++) {
         if (sqlite3_preupdate_old(db, i, &before[i]) != SQLITE_OK || sqlite3_preupdate_new(db, i, &after[i]) != SQLITE_OK) {
             t->changes.failed = true;
@@ -142,7 +163,7 @@ static void put_update(recorded_table *t, sqlite3 *db)
         }
         const bool differs = !is_same(before[i], after[i]);
         moved = moved || (t->key[i] && differs);
-        changed = changed || differs;
+        changed |= (uint64_t)differs << i;
     }
     if (!changed) return;
     if (moved) { /* another key is another row */
@@ -152,11 +173,16 @@ static void put_update(recorded_table *t, sqlite3 *db)
         put_columns(t, db, sqlite3_preupdate_new, false);
         return;
     }
+    const bool again = changed == t->update_columns && t->update >= t->marked;
+    const size_t from = t->changes.len;
+    size_t key = 0;
     put_operation(t, SQLITE_UPDATE);
     for (int i = 0; i < t->columns; i++) {
-        if (!t->key[i] && is_same(before[i], after[i])) put_byte(&t->changes, UNCHANGED);
+        if (!t->key[i] && !(changed >> i & 1)) put_byte(&t->changes, UNCHANGED);
         else record_value(&t->changes, after[i]);
+        if (i + 1 == t->keys) key = t->changes.len - from;
     }
+    fold_update(t, from, key, changed, again && t->leading == t->keys);
 }
 
 static void on_change(void *ctx, sqlite3 *db, int operation, const char *schema, const char *name, sqlite3_int64 row,
@@ -208,6 +234,7 @@ static tb_code list_tables(tb_store *store, struct tb__capture *c, tb_error *err
         if (t->columns == COLUMNS_MAX) return tb_fail(err, TB_E_INTERNAL, NULL, "Table %s has too many columns.", name);
         t->key[t->columns] = (char)sqlite3_column_int(s, 1);
         if (t->key[t->columns++]) t->by_row = t->keys++ == 0 && sqlite3_column_int(s, 2);
+        if (t->keys == t->columns) t->leading = t->keys;
     }
     return code;
 }
@@ -269,6 +296,7 @@ void tb__capture_forget(tb_store *store, bool whole)
         recorded_table *t = &c->table[i];
         if (whole) t->marked = 0;
         t->changes.len = t->marked;
+        t->update_columns = 0;
         if (whole) t->changes.failed = false;
     }
     if (whole) c->written_marked = 0;
