@@ -170,8 +170,8 @@ static tb_code take_piece(standby *s, const tb_piece *piece, tb_error *err)
 {
     if (piece->number < s->last.number) return TB_OK;
     if (piece->number == s->last.number && memcmp(piece->chain, s->last.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
-    if (!tb_piece_follows(piece, &s->last)) return misfit(s, piece, err);
     const tb_code code = s->options.apply(s->options.ctx, piece, err);
+    if (code == TB_E_DIFFERENT && !tb_piece_follows(piece, &s->last)) return misfit(s, piece, err);
     if (code == TB_E_DIFFERENT) end(s, err->message);
     if (code) return code;
     s->last = *piece;

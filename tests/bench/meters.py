@@ -4,6 +4,7 @@ that changes a million times a month."""
 import json
 import os
 import threading
+import time
 from http.client import HTTPConnection
 
 SENDERS, LIST, RESOURCES = 2, 1000, 2000
@@ -68,9 +69,7 @@ def post(port, key, bodies):
 
 def processor_of(pid):
     """Seconds of processor of a running process."""
-    with open(f"/proc/{pid}/stat") as stat:
-        fields = stat.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return time.clock_gettime(~pid << 3 | 2)  # the clock that clock_getcpuclockid(3) names; /proc has hundredths of a second
 
 
 # --- a month ---

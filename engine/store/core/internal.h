@@ -86,6 +86,7 @@ struct tb_store {
     bool control;                /* the usage is on servers that are not connected (tb_store_options) */
     bool copy;                   /* writer: of a copy, whose capture only finds out that something was changed */
     bool superseded;             /* writer: another file took this one's place: nothing is committed */
+    bool applies;                /* rows are changed without triggers: tb__capture_settle */
     bool applied_keys;           /* the last piece that it applied changed keys */
 
     tb__place *places; /* ascending by edge; good while the file's data version is the same */
@@ -208,7 +209,9 @@ TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *region
 /* The meter of a number, as it is declared now or was when it was removed. */
 TB_MUST_USE tb_code tb__meter_declared(tb_store *store, int64_t number, tb_meter *ret_meter, tb_error *err);
 
-/* What is remembered from the file is read again: another one has changed it. */
+/* tb_store_begin for a piece of replication: its rows are changed as it says, without triggers. */
+TB_MUST_USE tb_code tb__begin(tb_store *store, tb_error *err);
+/* What is remembered from the file is read again: another one has changed it. The catalogue only with directory_stale. */
 void tb__forget_content(tb_store *store);
 
 /* --- usage --- */

@@ -566,6 +566,12 @@ void tb_store_read_end(tb_store *store)
 
 tb_code tb_store_begin(tb_store *store, tb_error *err)
 {
+    tb__capture_settle(store, false);
+    return tb__begin(store, err);
+}
+
+tb_code tb__begin(tb_store *store, tb_error *err)
+{
     store->dirty = store->billing_stale = store->directory_stale = store->broken = false;
     tb__segment_reset(store);
     return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
@@ -618,7 +624,6 @@ static void forget(tb_store *store, bool whole)
 
 void tb__forget_content(tb_store *store)
 {
-    store->directory_stale = true;
     forget(store, true);
     store->directory_stale = false;
 }

@@ -19,8 +19,13 @@ typedef struct recorded_table {
     char name[64];
     int columns;
     char key[COLUMNS_MAX]; /* from 1: the column's place in the primary key; 0: not in it */
+    int keys;              /* columns of the key */
+    bool by_row;           /* the key is the number of the row */
+    int leading;           /* columns of it before the first other one */
     tb_buf changes;
     size_t marked; /* bytes of them at the mark */
+    size_t update, update_key; /* where the newest entry begins, and the bytes up to the end of its key, */
+    uint64_t update_columns;   /* if it is an update of these columns; 0: it is none */
 } recorded_table;
 
 /* A row of which a value was written in place (sqlite3_blob_write): SQLite tells of it before, without the new value. */
@@ -46,11 +51,11 @@ static void put_byte(tb_buf *out, int byte)
     tb_buf_add(out, &c, 1);
 }
 
-static void put_eight(tb_buf *out, uint64_t word)
+static void put_word(tb_buf *out, int type, uint64_t word)
 {
-    char bytes[8];
+    char bytes[9] = {(char)type};
     for (int i = 0; i < 8; i++)
-        bytes[i] = (char)(word >> (56 - 8 * i));
+        bytes[1 + i] = (char)(word >> (56 - 8 * i));
     tb_buf_add(out, bytes, sizeof bytes);
 }
 
@@ -65,17 +70,19 @@ static void put_length(tb_buf *out, uint32_t length)
 static void record_value(tb_buf *out, sqlite3_value *value)
 {
     const int type = sqlite3_value_type(value);
-    put_byte(out, type);
     if (type == SQLITE_INTEGER) {
-        put_eight(out, (uint64_t)sqlite3_value_int64(value));
+        put_word(out, type, (uint64_t)sqlite3_value_int64(value));
     } else if (type == SQLITE_FLOAT) {
         const double number = sqlite3_value_double(value);
         uint64_t word;
         memcpy(&word, &number, sizeof word);
-        put_eight(out, word);
-    } else if (type != SQLITE_NULL) {
+        put_word(out, type, word);
+    } else if (type == SQLITE_NULL) {
+        put_byte(out, type);
+    } else {
         const void *bytes = type == SQLITE_TEXT ? (const void *)sqlite3_value_text(value) : sqlite3_value_blob(value);
         const int len = sqlite3_value_bytes(value);
+        put_byte(out, type);
         put_length(out, (uint32_t)len);
         if (len > 0 && !bytes) out->failed = true;
         else tb_buf_add(out, bytes, (size_t)len);
@@ -123,14 +130,32 @@ static void put_columns(recorded_table *t, sqlite3 *db, value_of of, bool keys_a
 
 static void put_operation(recorded_table *t, int operation)
 {
-    put_byte(&t->changes, operation);
-    put_byte(&t->changes, 0); /* not by a trigger: triggers are off where it is applied */
+    const char head[2] = {(char)operation, 0}; /* not by a trigger: triggers are off where it is applied */
+    tb_buf_add(&t->changes, head, sizeof head);
+    t->update_columns = 0;
+}
+
+/* The update that begins here replaces the entry before it, if that changes the same columns of the same row: counters (`head`)
+ * change with each row of their table. */
+static void fold_update(recorded_table *t, size_t from, size_t key, uint64_t columns, bool again)
+{
+    char *data = t->changes.data;
+    if (t->changes.failed) return;
+    if (again && key == t->update_key && memcmp(data + t->update, data + from, key) == 0) {
+        memmove(data + t->update, data + from, t->changes.len - from);
+        t->changes.len -= from - t->update;
+        from = t->update;
+    }
+    t->update = from;
+    t->update_key = key;
+    t->update_columns = columns;
 }
 
 static void put_update(recorded_table *t, sqlite3 *db)
 {
     sqlite3_value *before[COLUMNS_MAX], *after[COLUMNS_MAX];
-    bool moved = false, changed = false;
+    bool moved = false;
+    uint64_t changed = 0;
     for (int i = 0; i < t->columns; i++) {
         if (sqlite3_preupdate_old(db, i, &before[i]) != SQLITE_OK || sqlite3_preupdate_new(db, i, &after[i]) != SQLITE_OK) {
             t->changes.failed = true;
@@ -138,7 +163,7 @@ static void put_update(recorded_table *t, sqlite3 *db)
         }
         const bool differs = !is_same(before[i], after[i]);
         moved = moved || (t->key[i] && differs);
-        changed = changed || differs;
+        changed |= (uint64_t)differs << i;
     }
     if (!changed) return;
     if (moved) { /* another key is another row */
@@ -148,11 +173,16 @@ static void put_update(recorded_table *t, sqlite3 *db)
         put_columns(t, db, sqlite3_preupdate_new, false);
         return;
     }
+    const bool again = changed == t->update_columns && t->update >= t->marked;
+    const size_t from = t->changes.len;
+    size_t key = 0;
     put_operation(t, SQLITE_UPDATE);
     for (int i = 0; i < t->columns; i++) {
-        if (!t->key[i] && is_same(before[i], after[i])) put_byte(&t->changes, UNCHANGED);
+        if (!t->key[i] && !(changed >> i & 1)) put_byte(&t->changes, UNCHANGED);
         else record_value(&t->changes, after[i]);
+        if (i + 1 == t->keys) key = t->changes.len - from;
     }
+    fold_update(t, from, key, changed, again && t->leading == t->keys);
 }
 
 static void on_change(void *ctx, sqlite3 *db, int operation, const char *schema, const char *name, sqlite3_int64 row,
@@ -168,10 +198,15 @@ static void on_change(void *ctx, sqlite3 *db, int operation, const char *schema,
         else c->written[c->n_written++] = (written_row){(size_t)(t - c->table), row};
     } else if (operation == SQLITE_UPDATE) {
         put_update(t, db);
+    } else if (operation == SQLITE_INSERT) {
+        put_operation(t, operation);
+        put_columns(t, db, sqlite3_preupdate_new, false);
+    } else if (t->by_row) { /* its values, a page perhaps, are not read for it */
+        put_operation(t, operation);
+        put_word(&t->changes, SQLITE_INTEGER, (uint64_t)row);
     } else {
         put_operation(t, operation);
-        put_columns(t, db, operation == SQLITE_DELETE ? sqlite3_preupdate_old : sqlite3_preupdate_new,
-                    operation == SQLITE_DELETE);
+        put_columns(t, db, sqlite3_preupdate_old, true);
     }
 }
 
@@ -197,7 +232,9 @@ static tb_code list_tables(tb_store *store, struct tb__capture *c, tb_error *err
             tb_buf_init(&t->changes, CHANGES_MAX, NULL);
         }
         if (t->columns == COLUMNS_MAX) return tb_fail(err, TB_E_INTERNAL, NULL, "Table %s has too many columns.", name);
-        t->key[t->columns++] = (char)sqlite3_column_int(s, 1);
+        t->key[t->columns] = (char)sqlite3_column_int(s, 1);
+        if (t->key[t->columns++]) t->by_row = t->keys++ == 0 && sqlite3_column_int(s, 2);
+        if (t->keys == t->columns) t->leading = t->keys;
     }
     return code;
 }
@@ -259,6 +296,7 @@ void tb__capture_forget(tb_store *store, bool whole)
         recorded_table *t = &c->table[i];
         if (whole) t->marked = 0;
         t->changes.len = t->marked;
+        t->update_columns = 0;
         if (whole) t->changes.failed = false;
     }
     if (whole) c->written_marked = 0;
@@ -337,12 +375,13 @@ tb_code tb__capture_take(tb_store *store, tb_buf *out, tb_error *err)
     for (size_t i = 0; !code && i < c->n_tables; i++) {
         recorded_table *t = &c->table[i];
         if (t->changes.failed) return t->changes.len > CHANGES_MAX / 2 ? too_large(store, err) : tb_no_memory(err);
-        if (t->changes.len) plain += t->changes.len + (size_t)t->columns + sizeof t->name + 2;
+        if (t->changes.len) plain += t->changes.len + (size_t)t->columns + strlen(t->name) + 3;
     }
     if (code || plain == 0) return code;
     if (plain > CHANGES_MAX) return too_large(store, err);
     ZSTD_CCtx_reset(c->compressor, ZSTD_reset_session_and_parameters);
     ZSTD_CCtx_setParameter(c->compressor, ZSTD_c_compressionLevel, ZSTD_LEVEL);
+    ZSTD_CCtx_setPledgedSrcSize(c->compressor, plain); /* it is decompressed faster where its size is known */
     bool done = true;
     for (size_t i = 0; done && i < c->n_tables; i++)
         if (c->table[i].changes.len) done = compress_table(c, &c->table[i], out);
@@ -370,8 +409,11 @@ static int on_conflict(void *ctx, int kind, sqlite3_changeset_iter *at)
 /* Called once for each table of a piece, before its changes. */
 static int note_table(void *ctx, const char *name)
 {
-    applying *a = ctx;
-    a->store->applied_keys |= strcmp(name, "key") == 0;
+    static const char *const of_directory[] = {"declaration", "meter", "region", "zone"}; /* what things/directory.c reads */
+    tb_store *store = ((applying *)ctx)->store;
+    store->applied_keys |= strcmp(name, "key") == 0;
+    for (size_t i = 0; i < sizeof of_directory / sizeof *of_directory; i++)
+        store->directory_stale |= strcmp(name, of_directory[i]) == 0;
     return 1;
 }
 
@@ -380,11 +422,13 @@ static tb_code decompress(const void *data, size_t len, tb_buf *out, tb_error *e
     ZSTD_DStream *z = ZSTD_createDStream();
     ZSTD_inBuffer in = {data, len, 0};
     size_t left = 1;
+    const unsigned long long whole = ZSTD_getFrameContentSize(data, len); /* huge: it is not known, or damaged */
     if (!z) return tb_no_memory(err);
+    if (whole <= CHANGES_MAX) tb_buf_room(out, (size_t)whole); /* with room for all of it, it needs no buffer of its own */
     while (left != 0 && !ZSTD_isError(left)) {
-        char *room = tb_buf_room(out, ZSTD_DStreamOutSize());
+        char *room = tb_buf_room(out, in.pos ? ZSTD_DStreamOutSize() : 1);
         if (!room) break;
-        ZSTD_outBuffer to = {room, ZSTD_DStreamOutSize(), 0};
+        ZSTD_outBuffer to = {room, out->cap - out->len, 0};
         left = ZSTD_decompressStream(z, &to, &in);
         out->len += ZSTD_isError(left) ? 0 : to.pos;
         if (left != 0 && to.pos == 0 && in.pos == in.size) break; /* cut off */
@@ -395,19 +439,26 @@ static tb_code decompress(const void *data, size_t len, tb_buf *out, tb_error *e
     return tb_fail(err, TB_E_DIFFERENT, NULL, "A piece cannot be decompressed: it is damaged.");
 }
 
+void tb__capture_settle(tb_store *store, bool applies)
+{
+    static const int rules[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_DEFENSIVE}; /* nodes of R*Trees are rows, too */
+    if (store->applies == applies) return;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        sqlite3_db_config(store->db, rules[i], !applies, NULL);
+    store->applies = applies;
+}
+
 tb_code tb__capture_apply(tb_store *store, const void *data, size_t len, tb_error *err)
 {
-    static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_DEFENSIVE}; /* nodes of R*Trees are rows, too */
     tb_buf plain;
     applying a = {.store = store};
     tb_buf_init(&plain, CHANGES_MAX + ZSTD_DStreamOutSize(), NULL);
     tb_code code = decompress(data, len, &plain, err);
     if (!code) {
-        for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-            sqlite3_db_config(store->db, off[i], 0, NULL);
-        const int rc = sqlite3changeset_apply(store->db, (int)plain.len, plain.data, note_table, on_conflict, &a);
-        for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-            sqlite3_db_config(store->db, off[i], 1, NULL);
+        tb__capture_settle(store, true);
+        /* Without a savepoint, which would copy each page before its first change: who calls rolls all back. */
+        const int rc = sqlite3changeset_apply_v2(store->db, (int)plain.len, plain.data, note_table, on_conflict, &a, NULL, NULL,
+                                                 SQLITE_CHANGESETAPPLY_NOSAVEPOINT);
         if (rc == SQLITE_ABORT || rc == SQLITE_SCHEMA)
             code = tb_fail(err, TB_E_DIFFERENT, NULL, "%s is not a copy of its primary: a piece does not fit table %s.", store->path,
                            a.table);

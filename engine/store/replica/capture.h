@@ -21,6 +21,9 @@ void tb__capture_forget(tb_store *store, bool whole);
 void tb__capture_mark(tb_store *store);
 /* The transaction's patchset, compressed, appended to `out`; nothing where it changed nothing. */
 TB_MUST_USE tb_code tb__capture_take(tb_store *store, tb_buf *out, tb_error *err);
+/* Whether rows are changed as pieces say: without triggers, also those behind virtual tables. It lasts until the next
+ * transaction of another kind (tb_store_begin), since SQLite compiles all statements again after each change of it. */
+void tb__capture_settle(tb_store *store, bool applies);
 /* Applies one of these, in the caller's transaction. TB_E_DIFFERENT: the file's rows are not those that it is for. */
 TB_MUST_USE tb_code tb__capture_apply(tb_store *store, const void *data, size_t len, tb_error *err);
 

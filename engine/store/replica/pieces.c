@@ -410,7 +410,7 @@ tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *e
     const int schema = store->schema;
     store->applied_keys = false;
     if (!store->copy) tb__capture_end(store); /* a copy makes no pieces of its own */
-    tb_code code = tb_store_begin(store, err);
+    tb_code code = tb__begin(store, err);
     if (code) return code;
     tb__capture_hold(store, true);
     code = read_end(store, TB__SQL_PIECE_LAST, &last, err);

@@ -19,7 +19,8 @@
       " SET url=excluded.url,program_schema=excluded.program_schema")                              \
     X(STANDBYS_DELETE, "DELETE FROM standby")                                                      \
     X(STANDBY_DELETE, "DELETE FROM standby WHERE name=?1")                                         \
-    X(TABLE_COLUMNS, "SELECT s.name,c.pk FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type='table'" \
+    X(TABLE_COLUMNS, "SELECT s.name,c.pk,c.type='INTEGER' AND s.sql NOT LIKE '%WITHOUT ROWID%'"     \
+      " FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type='table'"                    \
       " AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND s.name<>'piece' AND s.sql NOT LIKE 'CREATE VIRTUAL%'" \
       " ORDER BY s.name,c.cid")
 
