@@ -35,7 +35,9 @@ typedef struct table {
     bool by_day;   /* a partition is a day, its column `day` */
 } table;
 
-static const table tables[] = {
+#define TABLES 5
+
+static const table tables[TABLES] = {
     {"cell", "scope", TB__CH_BASE("scope"), "owner", "h", 24, "count()", "batch,row", "scope,owner,edge,h,batch,row", true, false},
     {"country", "1", "1", "zone", "day", 1, "count()", "country,batch", "zone,day,country,batch,requests,bytes", false, false},
     {"log", "1", "1", "zone", "intDiv(last_ms,1000)", 86400, "count()+intDiv(sum(bytes),200)", "batch",
@@ -48,7 +50,7 @@ static const table tables[] = {
 /* A range of owners of one scope, and of times. A single time with many rows is divided by a hash. */
 typedef struct piece {
     const table *of;
-    int scope;
+    int scope; /* 0: all that the pass has of the table */
     int64_t first, last; /* owners */
     int64_t from, end;   /* times */
     uint64_t part, parts; /* of parts + 1 */
@@ -61,8 +63,14 @@ typedef struct reshard {
     const table *table;
     size_t shard; /* of the old ones */
     int64_t above, through; /* ids of batches: of the pass */
+    bool fresh;             /* the new shards have none of them */
+    uint64_t (*weight)[TABLES]; /* rows of each old shard and table in this pass, by weight */
+    struct digest {
+        uint64_t rows, hash;
+    } *wanted; /* of the piece, for each new shard */
     uint64_t done, all; /* rows, by weight */
 } reshard;
+typedef struct digest digest;
 
 /* Directs statements to the new shards, until the next call. */
 static struct tb__clickhouse *turn(const reshard *r, struct tb__clickhouse *to)
@@ -79,12 +87,19 @@ static void put_columns(tb_buf *sql, const table *t)
 }
 
 /* tb__ch_shard in SQL. */
-static void put_is_on(tb_buf *sql, const table *t, size_t shards, size_t shard)
+static void put_shard(tb_buf *sql, const table *t, size_t shards)
 {
     tb_buf_fmt(sql,
-               " AND bitXor((bitXor((bitXor((toUInt64(%s)*4+toUInt64(%s) AS z),bitShiftRight(z,30))*toUInt64(%" PRIu64
-               ") AS y),bitShiftRight(y,27))*toUInt64(%" PRIu64 ") AS x),bitShiftRight(x,31))%%%zu=%zu",
-               t->owner, t->base, UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB), shards, shard);
+               "bitXor((bitXor((bitXor((toUInt64(%s)*4+toUInt64(%s) AS z),bitShiftRight(z,30))*toUInt64(%" PRIu64
+               ") AS y),bitShiftRight(y,27))*toUInt64(%" PRIu64 ") AS x),bitShiftRight(x,31))%%%zu",
+               t->owner, t->base, UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB), shards);
+}
+
+static void put_is_on(tb_buf *sql, const table *t, size_t shards, size_t shard)
+{
+    tb_buf_str(sql, " AND ");
+    put_shard(sql, t, shards);
+    tb_buf_fmt(sql, "=%zu", shard);
 }
 
 /* The table's rows of this pass. */
@@ -96,6 +111,10 @@ static void put_rows(tb_buf *sql, const reshard *r, const struct tb__clickhouse 
 static void put_piece(tb_buf *sql, const reshard *r, const struct tb__clickhouse *ch, const piece *p)
 {
     put_rows(sql, r, ch, p->of);
+    if (!p->scope) {
+        tb_buf_fmt(sql, " AND %s>0", p->of->scope);
+        return;
+    }
     tb_buf_fmt(sql, " AND %s=%d AND %s>=%" PRId64 " AND %s<=%" PRId64 " AND %s>=%" PRId64 " AND %s<%" PRId64,
                p->of->scope, p->scope, p->of->owner, p->first, p->of->owner, p->last,
                p->of->time, p->from, p->of->time, p->end);
@@ -116,32 +135,53 @@ static tb_code take_answer(const reshard *r, tb_buf *ret_taken, tb_error *err)
 
 /* --- a piece --- */
 
-typedef struct digest {
-    uint64_t rows, hash;
-} digest;
-
-/* The rows of the piece that lie on a shard of `ch` and belong on that shard of the `others`. */
-static tb_code digest_of(const reshard *r, const piece *p, struct tb__clickhouse *ch, size_t shard, size_t others, size_t other,
-                         digest *ret, tb_error *err)
+/* Adds columns count(), sum(hash) of the piece's rows, and begins the subquery of these. */
+static void put_digest(tb_buf *sql, const reshard *r, const struct tb__clickhouse *ch, const piece *p)
 {
-    turn(r, ch);
-    tb_buf *sql = tb__ch_start(r->store);
-    tb_buf_str(sql, "SELECT count(),sum(cityHash64(");
+    tb_buf_str(sql, "count(),sum(cityHash64(");
     put_columns(sql, p->of);
     tb_buf_str(sql, ")) FROM (SELECT DISTINCT ");
     put_columns(sql, p->of);
     put_piece(sql, r, ch, p);
-    put_is_on(sql, p->of, others, other);
-    tb_buf_str(sql, ") FORMAT RowBinary");
-    tb_code code = tb__ch_query(r->store, shard, err);
-    tb__ch_reader at = tb__ch_reader_of(ch);
-    if (!code) {
-        ret->rows = tb__ch_column(&at, 8);
-        ret->hash = tb__ch_column(&at, 8);
-        code = tb__ch_check_read(&at, err);
+}
+
+/* What the old shard has of the piece, for each new shard. */
+static tb_code read_wanted(const reshard *r, const piece *p, tb_error *err)
+{
+    tb_buf *sql = tb__ch_start(r->store);
+    memset(r->wanted, 0, r->to->client->shards * sizeof *r->wanted);
+    tb_buf_str(sql, "SELECT toUInt64(");
+    put_shard(sql, p->of, r->to->client->shards);
+    tb_buf_str(sql, ") AS belongs,");
+    put_digest(sql, r, r->from, p);
+    tb_buf_str(sql, ") GROUP BY belongs FORMAT RowBinary");
+    tb_code code = tb__ch_query(r->store, r->shard, err);
+    tb__ch_reader at = tb__ch_reader_of(r->from);
+    while (!code && at.at < at.end && !at.cut) {
+        const uint64_t to = tb__ch_column(&at, 8);
+        if (to >= r->to->client->shards) return tb__ch_unexpected_row(err);
+        r->wanted[to].rows = tb__ch_column(&at, 8);
+        r->wanted[to].hash = tb__ch_column(&at, 8);
     }
+    return code ? code : tb__ch_check_read(&at, err);
+}
+
+/* What the new shard has of the piece from the old one. */
+static tb_code read_found(const reshard *r, const piece *p, size_t to, digest *ret, tb_error *err)
+{
+    turn(r, r->to);
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_str(sql, "SELECT ");
+    put_digest(sql, r, r->to, p);
+    put_is_on(sql, p->of, r->from->client->shards, r->shard);
+    tb_buf_str(sql, ") FORMAT RowBinary");
+    tb_code code = tb__ch_query(r->store, to, err);
+    tb__ch_reader at = tb__ch_reader_of(r->to);
     turn(r, r->from);
-    return code;
+    if (code) return code;
+    ret->rows = tb__ch_column(&at, 8);
+    ret->hash = tb__ch_column(&at, 8);
+    return tb__ch_check_read(&at, err);
 }
 
 static tb_code send_copy(const reshard *r, const table *t, size_t to, tb_error *err)
@@ -170,30 +210,31 @@ static tb_code copy_rows(const reshard *r, const piece *p, size_t to, tb_error *
     return code ? code : send_copy(r, p->of, to, err);
 }
 
+static tb_code fail_different(const reshard *r, const piece *p, size_t to, const digest *found, tb_error *err)
+{
+    return tb_fail(err, TB_E_DIFFERENT, "to",
+                   "Shard %zu of --to has %" PRIu64 " rows of %s that shard %zu has %" PRIu64 " of, for owners %lld to %lld of scope %d, "
+                   "or others than these. Nothing was changed. Name another database behind the hosts of --to.",
+                   to + 1, found->rows, p->of->name, r->shard + 1, r->wanted[to].rows, (long long)p->first, (long long)p->last, p->scope);
+}
+
 static tb_code move_piece_to(const reshard *r, const piece *p, size_t to, tb_error *err)
 {
-    const size_t old = r->from->client->shards, new = r->to->client->shards;
-    digest wanted = {0, 0}, found = {0, 0};
-    for (int sent = 0;; sent++) {
-        tb_code code = digest_of(r, p, r->from, r->shard, new, to, &wanted, err);
-        if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
-        if (!code && wanted.rows == found.rows && wanted.hash == found.hash) break;
-        if (!code && sent < ATTEMPTS) code = copy_rows(r, p, to, err);
-        else if (!code)
-            code = tb_fail(err, TB_E_DIFFERENT, "to",
-                           "Shard %zu of --to has %" PRIu64 " rows of %s that shard %zu has %" PRIu64 " of, for owners %lld to %lld "
-                           "of scope %d, or others than these. Nothing was changed. Name another database behind the hosts of --to.",
-                           to + 1, found.rows, p->of->name, r->shard + 1, wanted.rows, (long long)p->first, (long long)p->last,
-                           p->scope);
-        if (code) return code;
+    digest found = {0, 0};
+    tb_code code = r->fresh ? TB_OK : read_found(r, p, to, &found, err);
+    for (int sent = 0; !code && (r->wanted[to].rows != found.rows || r->wanted[to].hash != found.hash); sent++) {
+        if (sent == ATTEMPTS) return fail_different(r, p, to, &found, err);
+        if (sent) code = read_wanted(r, p, err);
+        if (!code) code = copy_rows(r, p, to, err);
+        if (!code) code = read_found(r, p, to, &found, err);
     }
-    r->move->rows += wanted.rows;
-    return TB_OK;
+    r->move->rows += found.rows;
+    return code;
 }
 
 static tb_code move_piece(const reshard *r, const piece *p, tb_error *err)
 {
-    tb_code code = TB_OK;
+    tb_code code = read_wanted(r, p, err);
     for (size_t to = 0; !code && to < r->to->client->shards; to++)
         code = move_piece_to(r, p, to, err);
     return code;
@@ -321,6 +362,9 @@ static tb_code move_table(reshard *r, tb_error *err)
 {
     int64_t *months = NULL;
     size_t n = 0;
+    const uint64_t rows = r->weight[r->shard][r->table - tables];
+    if (!rows) return TB_OK;
+    if (rows <= PIECE_ROWS) return move_time(r, (piece){.of = r->table}, rows, err);
     tb_code code = list_months(r, &months, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         code = move_month(r, months[i], err);
@@ -342,27 +386,24 @@ static tb_code copy_marks(const reshard *r, tb_error *err)
     return code;
 }
 
-static tb_code weigh_table(reshard *r, tb_error *err)
+static tb_code weigh_shard(reshard *r, tb_error *err)
 {
     tb_buf *sql = tb__ch_start(r->store);
-    tb_buf_fmt(sql, "SELECT toUInt64(%s)", r->table->weight);
-    put_rows(sql, r, r->from, r->table);
-    tb_buf_fmt(sql, " AND %s>0 FORMAT RowBinary", r->table->scope);
+    for (size_t t = 0; t < TABLES; t++) {
+        tb_buf_fmt(sql, "%sSELECT toUInt8(%zu),toUInt64(%s)", t ? " UNION ALL " : "", t, tables[t].weight);
+        put_rows(sql, r, r->from, &tables[t]);
+        tb_buf_fmt(sql, " AND %s>0", tables[t].scope);
+    }
+    tb_buf_str(sql, " FORMAT RowBinary");
     tb_code code = tb__ch_query(r->store, r->shard, err);
     tb__ch_reader at = tb__ch_reader_of(r->from);
-    if (!code && at.at < at.end) r->all += tb__ch_column(&at, 8);
+    while (!code && at.at < at.end && !at.cut) {
+        const uint64_t t = tb__ch_column(&at, 1), rows = tb__ch_column(&at, 8);
+        if (t >= TABLES) return tb__ch_unexpected_row(err);
+        r->weight[r->shard][t] = rows;
+        r->all += rows;
+    }
     return code ? code : tb__ch_check_read(&at, err);
-}
-
-static tb_code weigh_all(reshard *r, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++)
-        for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
-            r->table = &tables[t];
-            code = weigh_table(r, err);
-        }
-    return code;
 }
 
 /* --- beginning, passes, the switch --- */
@@ -371,7 +412,7 @@ static tb_code is_empty(tb_store *store, size_t shard, bool *ret_empty, tb_error
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
     tb_code code = TB_OK;
-    for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
+    for (size_t t = 0; !code && t < TABLES; t++) {
         tb_buf_fmt(tb__ch_start(store), "SELECT batch FROM %s.%s LIMIT 1 FORMAT RowBinary", ch->client->database, tables[t].name);
         code = tb__ch_query(store, shard, err);
         if (!code && ch->answer.len) *ret_empty = false;
@@ -426,9 +467,11 @@ tb_code tb_store_begin_usage_move(tb_store *store, tb_usage_move *move, tb_error
 
 static tb_code copy_pass(reshard *r, tb_error *err)
 {
-    tb_code code = r->above ? TB_OK : weigh_all(r, err);
+    tb_code code = TB_OK;
+    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++)
+        code = weigh_shard(r, err);
     for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
-        for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
+        for (size_t t = 0; !code && t < TABLES; t++) {
             r->table = &tables[t];
             code = move_table(r, err);
         }
@@ -439,15 +482,19 @@ static tb_code copy_pass(reshard *r, tb_error *err)
 
 tb_code tb_store_copy_usage(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through};
+    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through, .fresh = !move->resumed && !move->again};
     tb_code code = tb__meta_get(store, "usage_batch", &r.through, err);
     if (!code) code = tb__ch_connect(store, move->client, err);
     if (code) return code;
     r.to = tb__ch_of(store);
     turn(&r, r.from);
-    code = copy_pass(&r, err);
+    r.weight = calloc(r.from->client->shards, sizeof *r.weight);
+    r.wanted = calloc(r.to->client->shards, sizeof *r.wanted);
+    code = r.weight && r.wanted ? copy_pass(&r, err) : tb_no_memory(err);
     turn(&r, r.from);
     tb__clickhouse_close(r.to);
+    free(r.weight);
+    free(r.wanted);
     if (!code) move->through = r.through;
     return code;
 }

@@ -255,7 +255,7 @@ static write_job *next_move(void *ctx, unsigned thread, tb_store *reader, int64_
     if (!wanted) m->since_open = false;
     if (!wanted && m->url[0]) { /* an earlier move ended there */
         move_state_read(m->db, &before);
-        if (before.phase == MOVE_NONE) tell(m, MOVE_DONE, 0, 0, "");
+        if (before.phase != MOVE_DONE) tell(m, MOVE_DONE, 0, 0, "");
     }
     if (!wanted || clock_mono_us() < m->again_us) return NULL;
     m->job = (write_job){.run = run_move, .done = move_done, .owner = m};
