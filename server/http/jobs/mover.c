@@ -99,17 +99,23 @@ void move_request_remove(const char *db)
 
 static const char *const phase_name[MOVE_PHASES] = {"none", "copies", "waits", "failed", "done"};
 
+/* "PHASE BEAT DONE ALL WHY". A line that is none is as if there were none. */
 void move_state_read(const char *db, move_state *ret)
 {
-    char line[MOVE_WHY_MAX + 100], phase[16];
-    int at = 0;
-    *ret = (move_state){0};
-    if (!read_line(db, STATE, line, sizeof line) ||
-        sscanf(line, "%15s %" SCNu64 " %" SCNu64 " %" SCNu64 " %n", phase, &ret->beat, &ret->done, &ret->all, &at) < 4)
-        return;
+    char line[MOVE_WHY_MAX + 100], *at = line;
+    uint64_t value[3] = {0, 0, 0};
+    *ret = (move_state){.phase = MOVE_NONE};
+    if (!read_line(db, STATE, line, sizeof line)) return;
+    const size_t len = strcspn(line, " ");
+    at += len;
+    for (int i = 0; i < 3; i++)
+        value[i] = strtoull(at, &at, 10);
     for (int i = 0; i < MOVE_PHASES; i++)
-        if (strcmp(phase, phase_name[i]) == 0) ret->phase = (move_phase)i;
-    snprintf(ret->why, sizeof ret->why, "%s", at ? line + at : "");
+        if (strlen(phase_name[i]) == len && memcmp(line, phase_name[i], len) == 0) ret->phase = (move_phase)i;
+    ret->beat = value[0];
+    ret->done = value[1];
+    ret->all = value[2];
+    snprintf(ret->why, sizeof ret->why, "%s", *at ? at + 1 : "");
 }
 
 static void tell(mover *m, move_phase phase, uint64_t done, uint64_t all, const char *why)
@@ -133,7 +139,7 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 }
 
 /* For usage_wait_for: whether the server stops, or the request was taken back. Also shows that the server is alive. */
-static bool is_over(void *ctx)
+static bool move_is_over(void *ctx)
 {
     mover *m = ctx;
     char url[MOVE_URL_MAX];
@@ -177,7 +183,7 @@ static tb_code copy_most(mover *m, tb_store *reader, tb_error *err)
         const int64_t took_us = clock_mono_us() - from_us;
         if (code) return code;
         if (pass > 1 && took_us < (pass < PASSES ? LITTLE_US : MOST_US)) return TB_OK;
-        if (is_over(m)) return tb_fail(err, TB_E_BUSY, "to", "The server stops.");
+        if (move_is_over(m)) return tb_fail(err, TB_E_BUSY, "to", "The server stops.");
     }
 }
 
@@ -212,7 +218,7 @@ static tb_code run_move(write_job *job, tb_store *reader, tb_error *err)
     m->given_up = false;
     m->state.done = m->state.all = 0;
     tell(m, MOVE_COPIES, 0, 0, "");
-    usage_wait_for(is_over, m);
+    usage_wait_for(move_is_over, m);
     usage_be_patient(true);
     const tb_code code = move_usage(m, reader, err);
     usage_be_patient(false);
