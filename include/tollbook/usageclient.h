@@ -23,6 +23,10 @@ typedef struct tb_usage_client {
     size_t shards;        /* one server each; in the same order at every start */
     const char *database; /* on each of them: letters, digits and underscores */
     size_t remember;      /* bytes of cached days for a file's readers in one process; 0: no cache */
+    int64_t address;      /* a number that tells addresses apart: a file notes it when its usage is moved there */
+    /* The servers that usage is being moved to from these, or was: a store of this process uses them once its file says so.
+     * NULL, or it returns NULL: none. From any thread. */
+    const struct tb_usage_client *(*next)(void *ctx);
     /* Sends it and appends the answer. TB_E_AWAY: the shard did not answer, or refused; an INSERT may or may not be done
      * then. Rows are sent at most once: rows sent twice would be counted twice. From any thread. */
     tb_code (*ask)(void *ctx, const tb_usage_statement *statement, tb_buf *answer, tb_error *err);

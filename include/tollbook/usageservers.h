@@ -17,6 +17,10 @@ typedef struct tb_usage_move {
      * had sent a part. */
     uint64_t rows;
     bool resumed;
+    /* Of a move from servers to servers, between its calls: whether the store has deleted nothing from its servers since it was
+     * opened; the number of the new database; the newest batch that was copied; whether an earlier call began it. */
+    bool since_open, again;
+    int64_t number, through;
 } tb_usage_move;
 
 /* Sends the counters of a writer's store to its shards, compares what the shards then hold, and switches the file to
@@ -30,6 +34,20 @@ typedef struct tb_usage_move {
  * TB_E_USAGE: the file, or the address, cannot be used. TB_E_OVERFLOW: counters together exceed 2^63 - 1.
  * TB_E_DIFFERENT: the shards hold other rows. TB_E_AWAY. */
 TB_MUST_USE tb_code tb_store_move_usage(tb_store *store, tb_usage_move *move, tb_error *err);
+
+/* The same from servers to servers while the store's file is written and read, in steps. Between the first and the last no usage
+ * may be compacted (tb_store_compact), which also deletes rows. Errors are those of tb_store_move_usage; after one of them the
+ * steps are done again from the first.
+ * 1. By the writer, outside of a transaction: makes the tables, and notes in the file that the copy began. */
+TB_MUST_USE tb_code tb_store_begin_usage_move(tb_store *store, tb_usage_move *move, tb_error *err);
+/* 2. By a reader, outside of a snapshot, any number of times: copies and compares the rows of batches that were committed since
+ * the call before. */
+TB_MUST_USE tb_code tb_store_copy_usage(tb_store *store, tb_usage_move *move, tb_error *err);
+/* 3. By the writer, outside of a transaction: the same for the rest, and then the switch, which is one transaction. The store
+ * uses the new servers at once if they are its client's `next`, and other stores of the process from their next snapshot on. */
+TB_MUST_USE tb_code tb_store_switch_usage(tb_store *store, tb_usage_move *move, tb_error *err);
+/* The servers that the store uses now; NULL: none. */
+const tb_usage_client *tb_store_usage_client(const tb_store *store);
 
 /* Usage on usage servers (usageclient.h) has a row for each batch, place and hour. Compaction merges these into one, a
  * month at a time, without changing any answer. Expired usage (retain.h) is deleted with it: a month with usage to

@@ -283,28 +283,38 @@ int cli_usage(const cli_call *call, const char *option, usage_servers **ret_serv
     return 0;
 }
 
-int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store)
+tb_code cli_try_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store, int *ret_status, tb_error *err)
 {
-    tb_error err;
     tb_store_options options = {.write = write, .owner = call->command->name, .now_us = now_us, .clock = cli_now_us};
     usage_servers *servers = NULL;
-    int status = cli_usage(call, "usage", &servers);
-    if (status) return status;
+    *ret_status = cli_usage(call, "usage", &servers);
+    if (*ret_status) return TB_E_USAGE;
     options.usage = usage_servers_client(servers);
     upgrade_watch watch;
     upgrade_watch_begin(&watch, cli_text(call, "db"), &options);
-    tb_code code = tb_store_open(cli_text(call, "db"), &options, ret_store, &err);
-    if (code == TB_OK) {
-        if (!write) cli_warn_links(call, *ret_store);
-        return 0;
-    }
-    status = cli_fail(call, NULL, &err);
-    if (code != TB_E_LOCKED || !write) return status;
-    if (hint_takes(call->command, "server")) show_remote_form(call, &err);
+    return tb_store_open(cli_text(call, "db"), &options, ret_store, err);
+}
+
+int cli_open_failed(const cli_call *call, bool write, const tb_error *err)
+{
+    const int status = cli_fail(call, NULL, err);
+    if (err->code != TB_E_LOCKED || !write) return status;
+    if (hint_takes(call->command, "server")) show_remote_form(call, err);
     else
         cli_say(call, "Stop that process or wait for it to end, then run this again. Commands that "
                       "only read work beside it.");
     return status;
+}
+
+int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store)
+{
+    tb_error err;
+    int status;
+    const tb_code code = cli_try_open(call, write, now_us, ret_store, &status, &err);
+    if (status) return status;
+    if (code) return cli_open_failed(call, write, &err);
+    if (!write) cli_warn_links(call, *ret_store);
+    return 0;
 }
 
 /* The file's only line, read once; NULL after an error, which was printed. */

@@ -139,6 +139,9 @@ const char *cli_ca(const cli_call *call);
 /* Opens --db. On failure says why and returns the exit status; 0: *ret_store is open. Where another
  * process holds the writer's lock and the command has a --server form, the message shows it. */
 int cli_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store);
+/* The same in two parts: tries it, where *ret_status is not 0 if that was said already; and says why it failed. */
+TB_MUST_USE tb_code cli_try_open(const cli_call *call, bool write, int64_t now_us, tb_store **ret_store, int *ret_status, tb_error *err);
+int cli_open_failed(const cli_call *call, bool write, const tb_error *err);
 /* Says where a reader's file has a second name. cli_open does. */
 void cli_warn_links(const cli_call *call, const tb_store *store);
 /* Notes the moment beside --db (marks.h). Where it cannot be noted a line says so, and no more:

@@ -537,10 +537,11 @@ cli_command cli_commands[] = {
     {.name = "usage migrate", .group = CLI_RUN,
      .operands = "",
      .summary = "Move usage to ClickHouse servers, from the file or from other servers",
-     .details = "Nothing may write the file meanwhile. What is interrupted goes on with the next call. Before the last step, which\n"
-                "is one transaction of the file, all counters that the new servers hold are compared; a file's request logs and shield\n"
-                "events follow it. The servers of --usage are only read, and keep what they have. Then serve it with --usage and the URL\n"
-                "of --to.",
+     .details = "With --usage, a server that serves the file moves the usage itself and goes on serving; the command watches it. Out of\n"
+                "the file, nothing may write it meanwhile. What is interrupted goes on with the next call. Before the last step, which\n"
+                "is one transaction of the file, all that the new servers hold is compared; a file's request logs and shield events\n"
+                "follow it. The servers of --usage are only read, and keep what they have. Then serve it with --usage and the URL of\n"
+                "--to.",
      OPTIONS(usage_migrate_options),
      .run = cli_usage_migrate},
     {.name = "promote", .group = CLI_RUN,

@@ -58,8 +58,18 @@ void server_defaults(server_options *o)
 
 /* --- opening --- */
 
+/* On the writer's thread: the new servers are checked before they are used. */
+static void on_moved(void *ctx)
+{
+    server *s = ctx;
+    s->usage.checked = false;
+    s->usage.next_us = 0;
+}
+
 static tb_code open_writing(server *s, tb_error *err)
 {
+    if (s->options.usage) s->mover = mover_new(s->options.db, s->options.usage, on_moved, s);
+    if (s->options.usage && !s->mover) return tb_no_memory(err);
     char owner[96];
     char where[LISTEN_TEXT_MAX];
     listen_text(front_listener(s->front), 0, where);
@@ -71,6 +81,7 @@ static tb_code open_writing(server *s, tb_error *err)
     upgrade_watch watch;
     upgrade_watch_begin(&watch, s->options.db, &options);
     tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
+    if (code == TB_OK && s->mover) mover_opened(s->mover, s->store);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];
     randombytes_buf(random, sizeof random);
@@ -297,6 +308,7 @@ static const lane_options all_lanes[LANES] = {
                    .jobs_share = 16,
                    .readers = 1,
                    .background = true},
+    [LANE_MOVE] = {.threads = 1, .readers = 1, .background = true},
     [LANE_PARSE] = {.jobs_name = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
 };
 
@@ -307,6 +319,7 @@ static tb_code open_parts(server *s, tb_error *err)
     memcpy(lanes, all_lanes, sizeof lanes);
     parse->threads = parse->threads_share = parse->readers = o->threads;
     if (!o->usage) lanes[LANE_REMOTE] = (lane_options){0};
+    if (!o->usage || o->idle || s->copy) lanes[LANE_MOVE] = (lane_options){0};
     if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
     if (o->idle) lanes[LANE_DEPLOY] = (lane_options){0};
     if (!s->replicated) lanes[LANE_WAIT] = lanes[LANE_BASE] = (lane_options){0};
@@ -547,7 +560,7 @@ static bool on_maintain(void *ctx, tb_store *store)
         if (code == TB_E_USAGE) message_say(MESSAGE_ERROR, "%s", err.message);
         if (code) return false;
     }
-    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY) return false;
+    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY || mover_works(s->mover)) return false;
     const uint64_t folded = s->compactor.of.folded;
     s->compactor.of.rows_min = s->options.compact_rows;
     const bool more = compactor_step(&s->compactor, store);
@@ -584,6 +597,7 @@ tb_code server_start(server *s, tb_error *err)
     s->deployments = deployments_new(&deploys, s->writer, s->pool);
     s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
     s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
+    if (s->mover) mover_start(s->mover, s->writer, s->pool);
     bool ok = s->writer && s->deployments && s->outbox && s->periodic;
     if (ok) replicas_settle(s);
     ok = ok && job_pool_start(s->pool);
@@ -678,6 +692,7 @@ void server_free(server *s)
     for (unsigned i = 0; i < SERVER_REMOTE_THREADS; i++)
         drop_worker(&s->remote_workers[i]);
     job_pool_free(s->pool); /* closes the readers of the remote workers, too */
+    mover_free(s->mover);
     front_free(s->front, drop_request);
     replicas_free(s);
     cache_free(s->cache);

@@ -20,6 +20,7 @@
 #include "http/figures.h"
 #include "http/followers.h"
 #include "http/jobs/deployments.h"
+#include "http/jobs/mover.h"
 #include "http/jobs/outbox_sender.h"
 #include "http/jobs/periodic.h"
 #include "http/jobs/pool.h"
@@ -147,6 +148,7 @@ typedef struct server {
         int64_t next_us;  /* when to check again */
         int64_t sole_us;  /* when to check next whether another process writes there */
     } usage;              /* of the writer's thread: the state of the usage servers */
+    mover *mover;           /* NULL: usage is in the file */
     job_pool *pool;
     worker remote_workers[SERVER_REMOTE_THREADS]; /* the workers of LANE_REMOTE's threads, without an event loop */
     deployments *deployments;

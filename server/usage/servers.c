@@ -18,6 +18,7 @@
 static _Thread_local struct {
     bool (*over)(void *ctx);
     void *ctx;
+    bool patient;
 } waiting;
 
 static _Thread_local struct {
@@ -29,6 +30,11 @@ void usage_wait_for(bool (*over)(void *ctx), void *ctx)
 {
     waiting.over = over;
     waiting.ctx = ctx;
+}
+
+void usage_be_patient(bool on)
+{
+    waiting.patient = on;
 }
 
 void usage_refuse(void)
@@ -67,7 +73,7 @@ static tb_code fail_away(const usage_servers *s, size_t shard, const char *why, 
 static void say_change(const usage_servers *s, size_t shard, const char *why)
 {
     char name[USAGE_HOST_MAX + 32], sentence[USAGE_HOST_MAX + USAGE_WHY_MAX + 80];
-    if (!s->options.say) return;
+    if (!s->options.say || atomic_load(&s->left)) return;
     usage_name(s, shard, name, sizeof name);
     if (why) snprintf(sentence, sizeof sentence, "Usage server %s is away: %s", name, why);
     else snprintf(sentence, sizeof sentence, "Usage server %s is back.", name);
@@ -109,13 +115,21 @@ static bool is_away(usage_servers *s, size_t shard, char ret_why[USAGE_WHY_MAX])
     return gone;
 }
 
+/* The servers that have the usage. */
+static usage_servers *used_of(const usage_servers *s)
+{
+    usage_servers *used = atomic_load(&s->used);
+    return used ? used : (usage_servers *)(uintptr_t)s;
+}
+
 size_t usage_servers_shards(const usage_servers *s)
 {
-    return s->address.shards;
+    return used_of(s)->address.shards;
 }
 
 void usage_servers_read(usage_servers *s, size_t shard, usage_shard_figures *ret)
 {
+    s = used_of(s);
     const usage_shard *of = &s->shard[shard];
     *ret = (usage_shard_figures){.statements = atomic_load(&of->statements), .failures = atomic_load(&of->failures),
                                  .sent_bytes = atomic_load(&of->sent_bytes),
@@ -131,6 +145,7 @@ void usage_servers_read(usage_servers *s, size_t shard, usage_shard_figures *ret
 bool usage_servers_up(usage_servers *s, tb_error *err)
 {
     char why[USAGE_WHY_MAX];
+    s = used_of(s);
     for (size_t shard = 0; shard < s->address.shards; shard++)
         if (is_away(s, shard, why)) {
             (void)fail_away(s, shard, why, err);
@@ -142,6 +157,7 @@ bool usage_servers_up(usage_servers *s, tb_error *err)
 bool usage_servers_store_rows(usage_servers *s, tb_error *err)
 {
     char why[USAGE_WHY_MAX];
+    s = used_of(s);
     for (size_t shard = 0; shard < s->address.shards; shard++) {
         const usage_shard *of = &s->shard[shard];
         pthread_mutex_lock(&s->lock);
@@ -214,7 +230,8 @@ static bool may_repeat(const statement *st)
 static long limit_of(const statement *st)
 {
     const long most = (long)st->s->options.limit_ms;
-    return reads(st) || st->of->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
+    const bool short_work = !waiting.patient && (reads(st) || st->of->len);
+    return short_work || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
 }
 
 /* ClickHouse appends an error that comes after a good status to the answer, as text. An answer that is buffered whole
@@ -444,7 +461,7 @@ static struct curl_slist *make_lines(const usage_login *who)
     return NULL;
 }
 
-tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_error *err)
+static tb_code use_login(usage_servers *s, const usage_login *login, tb_error *err)
 {
     if (memcmp(&s->options.login, login, sizeof *login) == 0) return TB_OK;
     if (s->n_former == USAGE_LOGINS_MAX)
@@ -458,7 +475,39 @@ tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_e
     return TB_OK;
 }
 
+tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (; !code && s; s = atomic_load(&s->next))
+        code = use_login(s, login, err);
+    return code;
+}
+
 /* --- open and close --- */
+
+static const tb_usage_client *next_client(void *ctx)
+{
+    return usage_servers_client(atomic_load(&((usage_servers *)ctx)->next));
+}
+
+/* FNV-1a. */
+static int64_t number_of(const usage_address *a)
+{
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    for (size_t shard = 0; shard <= a->shards; shard++)
+        for (const char *at = shard < a->shards ? a->shard[shard] : a->database;; at++) {
+            hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001B3);
+            if (!*at) break;
+        }
+    return (int64_t)(hash >> 1 | 1);
+}
+
+int64_t usage_address_number(const char *url)
+{
+    usage_address address;
+    tb_error err;
+    return usage_address_parse(url, &address, &err) ? 0 : number_of(&address);
+}
 
 tb_code usage_servers_open(const usage_options *options, usage_servers **ret_servers, tb_error *err)
 {
@@ -472,8 +521,10 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
     s->run = ((uint64_t)t.tv_sec << 24 ^ (uint64_t)t.tv_nsec) * UINT64_C(0x9E3779B97F4A7C15) ^ (uint64_t)getpid() ^
              (uint64_t)(uintptr_t)s;
     s->client = (tb_usage_client){.ctx = s, .database = s->address.database, .ask = ask, .start = start_rows,
-                                  .finish = finish_rows, .remember = options->remember};
+                                  .finish = finish_rows, .remember = options->remember, .next = next_client};
     tb_code code = usage_address_parse(options->url, &s->address, err);
+    if (!code) s->client.address = number_of(&s->address);
+    s->options.url = NULL; /* it is not needed any more */
     s->client.shards = s->address.shards;
     s->lines = make_lines(&options->login);
     if (!code && (!s->lines || !usage_watch_start(s))) code = tb_no_memory(err);
@@ -485,6 +536,7 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
 void usage_servers_close(usage_servers *s)
 {
     if (!s) return;
+    usage_servers_close(atomic_load(&s->next));
     usage_watch_stop(s);
     for (size_t i = 0; i < s->n_idle; i++)
         curl_easy_cleanup(s->idle[i]);
@@ -499,4 +551,36 @@ void usage_servers_close(usage_servers *s)
 const tb_usage_client *usage_servers_client(const usage_servers *s)
 {
     return s ? &s->client : NULL;
+}
+
+tb_code usage_servers_add(usage_servers *s, const char *url, usage_servers **ret_added, tb_error *err)
+{
+    usage_options options = s->options;
+    usage_servers *last = s;
+    size_t n = 1;
+    for (; last->client.address != usage_address_number(url) && atomic_load(&last->next); n++)
+        last = atomic_load(&last->next);
+    *ret_added = last;
+    if (last->client.address == usage_address_number(url)) return TB_OK;
+    if (n > USAGE_ADDED_MAX)
+        return tb_fail(err, TB_E_BUSY, "to", "Usage was to be moved to %d addresses since the start. Start the server again first.",
+                       USAGE_ADDED_MAX);
+    options.url = url;
+    const tb_code code = usage_servers_open(&options, ret_added, err);
+    if (!code) atomic_store(&last->next, *ret_added);
+    explicit_bzero(&options.login, sizeof options.login);
+    return code;
+}
+
+void usage_servers_use(usage_servers *s, usage_servers *added)
+{
+    usage_servers *before = used_of(s);
+    if (before == added) return;
+    atomic_store(&s->used, added);
+    atomic_store(&before->left, true);
+}
+
+bool usage_servers_are_used(const usage_servers *s, const usage_servers *added)
+{
+    return used_of(s) == added;
 }

@@ -18,6 +18,7 @@
 
 #define USAGE_LOGIN_MAX 128
 #define USAGE_LOGINS_MAX 64 /* changes of one process */
+#define USAGE_ADDED_MAX 16
 
 /* Empty: ClickHouse's user "default" without a password. */
 typedef struct usage_login {
@@ -44,12 +45,22 @@ TB_MUST_USE tb_code usage_servers_open(const usage_options *options, usage_serve
 void usage_servers_close(usage_servers *s); /* after the last statement; NULL is fine */
 /* Statements from now on use this login. One thread calls it. TB_E_BUSY: it was changed too often. */
 TB_MUST_USE tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_error *err);
-/* For tb_store_options.usage. NULL gives NULL. */
+/* Servers that usage is to be moved to, known from now on as those behind the last ones known here: with the same login and options,
+ * and closed with them. The same address again gives the same servers. One thread calls it. TB_E_BUSY: there were too many. */
+TB_MUST_USE tb_code usage_servers_add(usage_servers *s, const char *url, usage_servers **ret_added, tb_error *err);
+/* The usage was moved to servers that were added: the functions below are about them. */
+void usage_servers_use(usage_servers *s, usage_servers *added);
+bool usage_servers_are_used(const usage_servers *s, const usage_servers *added);
+/* For tb_store_options.usage, also after a move. NULL gives NULL. */
 const tb_usage_client *usage_servers_client(const usage_servers *s);
+/* A number of this address, for tb_usage_client.address; 0: it is none. */
+int64_t usage_address_number(const char *url);
 
 /* From now on this thread's statements end when `over` returns true. It is called on this thread, about once a second.
  * NULL: only the time limit ends them. */
 void usage_wait_for(bool (*over)(void *ctx), void *ctx);
+/* This thread's statements may take ten minutes, whatever the time limit is. */
+void usage_be_patient(bool on);
 /* From now on until usage_refused this thread's statements are refused (TB_E_BUSY), because it must not wait. One to a
  * server that is away still fails with TB_E_AWAY, which takes no time. */
 void usage_refuse(void);

@@ -270,7 +270,7 @@ static void free_cache(void *cache)
     tb__ch_cache_free(cache);
 }
 
-static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_error *err)
+tb_code tb__ch_connect(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
     struct tb__clickhouse *ch = calloc(1, sizeof *ch);
     if (!ch) return tb_no_memory(err);
@@ -286,7 +286,7 @@ static tb_code connect_to(tb_store *store, const tb_usage_client *client, tb_err
 
 tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err)
 {
-    tb_code code = connect_to(store, client, err);
+    tb_code code = tb__ch_connect(store, client, err);
     if (!code) code = make_buffers(store, err);
     if (!code) code = tb__ch_find_number(store, false, err);
     for (size_t shard = 0; !code && shard < client->shards; shard++)
@@ -294,21 +294,63 @@ tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *
     return code;
 }
 
-tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+/* The servers that have the file's usage: those of the client, or those that its usage was moved to. */
+static tb_code find_client(tb_store *store, const tb_usage_client **client, tb_error *err)
 {
-    int64_t epoch = 0;
-    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
-    if (!code) code = check_place(store, client, epoch, err);
-    store->control = store->control && !client && epoch;
-    if (code || !client) return code;
-    code = connect_to(store, client, err);
+    int64_t address = 0;
+    tb_code code = tb__ch_meta(store, TB__CH_ADDRESS, 0, &address, err);
+    for (const tb_usage_client *next = *client; !code && address && next; next = next->next ? next->next(next->ctx) : NULL)
+        if (next->address == address) *client = next;
+    return code;
+}
+
+static tb_code begin_with(tb_store *store, const tb_usage_client *client, int64_t epoch, tb_error *err)
+{
+    tb_code code = tb__ch_connect(store, client, err);
     if (code) return code;
     store->client = client;
     store->plane = (tb__plane){&clickhouse_counters, &tb__clickhouse_logs, &tb__clickhouse_events};
     tb__ch_of(store)->cache = tb__held_share(store->held, TB__SHARED_DAYS, make_cache, free_cache);
     if (!tb__ch_of(store)->cache) return tb_no_memory(err); /* it also records dropped rows */
     tb__ch_cache_bound(tb__ch_of(store)->cache, client->remember);
-    return store->write ? open_writer(store, epoch, err) : TB_OK;
+    return store->write ? open_writer(store, epoch, err) : tb__ch_meta(store, TB__CH_NUMBER, 0, &tb__ch_of(store)->number, err);
+}
+
+tb_code tb__clickhouse_open(tb_store *store, const tb_usage_client *client, tb_error *err)
+{
+    int64_t epoch = 0;
+    tb_code code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    if (!code && client && epoch) code = find_client(store, &client, err);
+    if (!code) code = check_place(store, client, epoch, err);
+    store->control = store->control && !client && epoch;
+    return code || !client ? code : begin_with(store, client, epoch, err);
+}
+
+tb_code tb__clickhouse_follow(tb_store *store, tb_error *err)
+{
+    struct tb__clickhouse *const before = tb__ch_of(store);
+    const tb_usage_client *client = store->client;
+    int64_t number = 0, epoch = 0;
+    if (!before) return TB_OK;
+    tb_code code = tb__ch_meta(store, TB__CH_NUMBER, 0, &number, err);
+    if (code || number == before->number) return code;
+    code = tb__ch_meta(store, "usage_epoch", 0, &epoch, err);
+    if (!code) code = find_client(store, &client, err);
+    if (!code && client == store->client)
+        return tb_fail(err, TB_E_AWAY, "usage",
+                       "The usage of %s was moved to other servers. Start this process again with the --usage of the last `usage migrate`.",
+                       store->path);
+    if (!code) code = begin_with(store, client, epoch, err);
+    struct tb__clickhouse *now = tb__ch_of(store);
+    if (now != before && (!code || now->bodies)) { /* a writer that fails to begin is not checked, and tries again */
+        tb__clickhouse_close(before);
+        return code;
+    }
+    if (now != before) tb__clickhouse_close(now);
+    store->clickhouse = before;
+    store->client = before->client;
+    before->unchecked = store->write;
+    return code;
 }
 
 void tb__clickhouse_close(struct tb__clickhouse *ch)

@@ -81,7 +81,7 @@ typedef struct tb__ch_lines {
 
 struct tb__clickhouse {
     const tb_usage_client *client;
-    int64_t number;             /* the database's: shard.c; only set for a writer */
+    int64_t number;             /* the database's: shard.c; as the file had it when this store began to use it */
     struct tb__ch_cache *cache; /* the file's, of the process; NULL: none */
     tb_buf sql, answer;
     tb__ch_month month[TB__CH_SCOPES]; /* the last ones read */
@@ -137,10 +137,13 @@ static inline struct tb__clickhouse *tb__ch_of(const tb_store *store)
 
 /* For a file that keeps its own counters: afterwards rows can be sent to the shards, whose tables exist. */
 TB_MUST_USE tb_code tb__ch_attach(tb_store *store, const tb_usage_client *client, tb_error *err);
+/* Directs statements to other servers: store->clickhouse is theirs, and the caller keeps the one before. */
+TB_MUST_USE tb_code tb__ch_connect(tb_store *store, const tb_usage_client *client, tb_error *err);
 
 /* --- shard.c --- */
 
-#define TB__CH_NUMBER "usage_number" /* a row of meta: the database that has the file's usage */
+#define TB__CH_NUMBER  "usage_number"  /* a row of meta: the database that has the file's usage */
+#define TB__CH_ADDRESS "usage_address" /* another one: its address, if usage was moved there (tb_usage_client) */
 
 /* Finds the number of the shards' database and sets ch->number: from the file if its usage is there (`used`), else from the shards. */
 TB_MUST_USE tb_code tb__ch_find_number(tb_store *store, bool used, tb_error *err);

@@ -1,13 +1,18 @@
 /* Moves usage from its shards to others: more, fewer, or as many on other servers. Rows are copied unchanged, with their ids, so
  * the file still says which rows count, which ids are gaps and which months were compacted. Only the shard of an owner changes.
  *
- * A piece is a range of owners of one month on one of the old shards. For each new shard the rows of the piece that belong there are
- * compared with those it has, copied if they differ, and compared again. So an interrupted call continues where it was, and rows
- * that were copied twice count once. The old servers are only read. The last step is one transaction of the file, which stores the
- * number of shards and their database (shard.c); until then nothing has changed.
+ * A pass copies the rows of all batches up to the newest one that counts, and behind those of the pass before. Rows never change
+ * and ids ascend, so a reader can do it while the writer goes on; the last pass, of what came meanwhile, is the writer's own, with
+ * the switch behind it: one transaction of the file, which stores the number of shards and their database (shard.c). Until then
+ * nothing has changed. The old servers are only read.
  *
- * The new servers must not keep rows that have expired on the old ones. So they must be empty when the copy begins, and an
- * interrupted copy is continued only if no other process has opened the file for writing since (usage_reshard_epoch). */
+ * A piece is a range of owners of one month on one of the old shards. For each new shard the rows of the piece that belong there are
+ * compared with those it has, copied if they differ, and compared again. So an interrupted copy begins at the first row and sends
+ * what is missing, and rows that were copied twice count once.
+ *
+ * The new servers must not keep rows that have expired on the old ones. So nothing is compacted or deleted during a move. The new
+ * servers must be empty when the copy begins, and an interrupted copy is continued only if no other process has opened the file for
+ * writing since (usage_reshard_epoch). */
 #include "store/clickhouse/move.h"
 
 #include "tollbook/calendar.h"
@@ -17,6 +22,7 @@
 #include <string.h>
 
 #define PIECE_ROWS 100000 /* some 20 MB */
+#define ATTEMPTS   3      /* rows of a batch that failed may still arrive while a piece is copied */
 
 /* The columns that decide on which shard and in which partition a row lies. */
 typedef struct table {
@@ -29,7 +35,9 @@ typedef struct table {
     bool by_day;   /* a partition is a day, its column `day` */
 } table;
 
-static const table tables[] = {
+#define TABLES 5
+
+static const table tables[TABLES] = {
     {"cell", "scope", TB__CH_BASE("scope"), "owner", "h", 24, "count()", "batch,row", "scope,owner,edge,h,batch,row", true, false},
     {"country", "1", "1", "zone", "day", 1, "count()", "country,batch", "zone,day,country,batch,requests,bytes", false, false},
     {"log", "1", "1", "zone", "intDiv(last_ms,1000)", 86400, "count()+intDiv(sum(bytes),200)", "batch",
@@ -42,7 +50,7 @@ static const table tables[] = {
 /* A range of owners of one scope, and of times. A single time with many rows is divided by a hash. */
 typedef struct piece {
     const table *of;
-    int scope;
+    int scope; /* 0: all that the pass has of the table */
     int64_t first, last; /* owners */
     int64_t from, end;   /* times */
     uint64_t part, parts; /* of parts + 1 */
@@ -54,9 +62,15 @@ typedef struct reshard {
     struct tb__clickhouse *from, *to;
     const table *table;
     size_t shard; /* of the old ones */
+    int64_t above, through; /* ids of batches: of the pass */
+    bool fresh;             /* the new shards have none of them */
+    uint64_t (*weight)[TABLES]; /* rows of each old shard and table in this pass, by weight */
+    struct digest {
+        uint64_t rows, hash;
+    } *wanted; /* of the piece, for each new shard */
     uint64_t done, all; /* rows, by weight */
-    bool again;         /* an earlier call began it, to the same database */
 } reshard;
+typedef struct digest digest;
 
 /* Directs statements to the new shards, until the next call. */
 static struct tb__clickhouse *turn(const reshard *r, struct tb__clickhouse *to)
@@ -73,18 +87,36 @@ static void put_columns(tb_buf *sql, const table *t)
 }
 
 /* tb__ch_shard in SQL. */
-static void put_is_on(tb_buf *sql, const table *t, size_t shards, size_t shard)
+static void put_shard(tb_buf *sql, const table *t, size_t shards)
 {
     tb_buf_fmt(sql,
-               " AND bitXor((bitXor((bitXor((toUInt64(%s)*4+toUInt64(%s) AS z),bitShiftRight(z,30))*toUInt64(%" PRIu64
-               ") AS y),bitShiftRight(y,27))*toUInt64(%" PRIu64 ") AS x),bitShiftRight(x,31))%%%zu=%zu",
-               t->owner, t->base, UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB), shards, shard);
+               "bitXor((bitXor((bitXor((toUInt64(%s)*4+toUInt64(%s) AS z),bitShiftRight(z,30))*toUInt64(%" PRIu64
+               ") AS y),bitShiftRight(y,27))*toUInt64(%" PRIu64 ") AS x),bitShiftRight(x,31))%%%zu",
+               t->owner, t->base, UINT64_C(0xBF58476D1CE4E5B9), UINT64_C(0x94D049BB133111EB), shards);
 }
 
-static void put_piece(tb_buf *sql, const struct tb__clickhouse *ch, const piece *p)
+static void put_is_on(tb_buf *sql, const table *t, size_t shards, size_t shard)
 {
-    tb_buf_fmt(sql, " FROM %s.%s WHERE %s=%d AND %s>=%" PRId64 " AND %s<=%" PRId64 " AND %s>=%" PRId64 " AND %s<%" PRId64,
-               ch->client->database, p->of->name, p->of->scope, p->scope, p->of->owner, p->first, p->of->owner, p->last,
+    tb_buf_str(sql, " AND ");
+    put_shard(sql, t, shards);
+    tb_buf_fmt(sql, "=%zu", shard);
+}
+
+/* The table's rows of this pass. */
+static void put_rows(tb_buf *sql, const reshard *r, const struct tb__clickhouse *ch, const table *t)
+{
+    tb_buf_fmt(sql, " FROM %s.%s WHERE batch>%" PRId64 " AND batch<=%" PRId64, ch->client->database, t->name, r->above, r->through);
+}
+
+static void put_piece(tb_buf *sql, const reshard *r, const struct tb__clickhouse *ch, const piece *p)
+{
+    put_rows(sql, r, ch, p->of);
+    if (!p->scope) {
+        tb_buf_fmt(sql, " AND %s>0", p->of->scope);
+        return;
+    }
+    tb_buf_fmt(sql, " AND %s=%d AND %s>=%" PRId64 " AND %s<=%" PRId64 " AND %s>=%" PRId64 " AND %s<%" PRId64,
+               p->of->scope, p->scope, p->of->owner, p->first, p->of->owner, p->last,
                p->of->time, p->from, p->of->time, p->end);
     if (p->of->by_day)
         tb_buf_fmt(sql, " AND day>=toDate(%" PRId64 ") AND day<=toDate(%" PRId64 ")", p->from / p->of->per_day,
@@ -103,32 +135,53 @@ static tb_code take_answer(const reshard *r, tb_buf *ret_taken, tb_error *err)
 
 /* --- a piece --- */
 
-typedef struct digest {
-    uint64_t rows, hash;
-} digest;
-
-/* The rows of the piece that lie on a shard of `ch` and belong on that shard of the `others`. */
-static tb_code digest_of(const reshard *r, const piece *p, struct tb__clickhouse *ch, size_t shard, size_t others, size_t other,
-                         digest *ret, tb_error *err)
+/* Adds columns count(), sum(hash) of the piece's rows, and begins the subquery of these. */
+static void put_digest(tb_buf *sql, const reshard *r, const struct tb__clickhouse *ch, const piece *p)
 {
-    turn(r, ch);
-    tb_buf *sql = tb__ch_start(r->store);
-    tb_buf_str(sql, "SELECT count(),sum(cityHash64(");
+    tb_buf_str(sql, "count(),sum(cityHash64(");
     put_columns(sql, p->of);
     tb_buf_str(sql, ")) FROM (SELECT DISTINCT ");
     put_columns(sql, p->of);
-    put_piece(sql, ch, p);
-    put_is_on(sql, p->of, others, other);
-    tb_buf_str(sql, ") FORMAT RowBinary");
-    tb_code code = tb__ch_query(r->store, shard, err);
-    tb__ch_reader at = tb__ch_reader_of(ch);
-    if (!code) {
-        ret->rows = tb__ch_column(&at, 8);
-        ret->hash = tb__ch_column(&at, 8);
-        code = tb__ch_check_read(&at, err);
+    put_piece(sql, r, ch, p);
+}
+
+/* What the old shard has of the piece, for each new shard. */
+static tb_code read_wanted(const reshard *r, const piece *p, tb_error *err)
+{
+    tb_buf *sql = tb__ch_start(r->store);
+    memset(r->wanted, 0, r->to->client->shards * sizeof *r->wanted);
+    tb_buf_str(sql, "SELECT toUInt64(");
+    put_shard(sql, p->of, r->to->client->shards);
+    tb_buf_str(sql, ") AS belongs,");
+    put_digest(sql, r, r->from, p);
+    tb_buf_str(sql, ") GROUP BY belongs FORMAT RowBinary");
+    tb_code code = tb__ch_query(r->store, r->shard, err);
+    tb__ch_reader at = tb__ch_reader_of(r->from);
+    while (!code && at.at < at.end && !at.cut) {
+        const uint64_t to = tb__ch_column(&at, 8);
+        if (to >= r->to->client->shards) return tb__ch_unexpected_row(err);
+        r->wanted[to].rows = tb__ch_column(&at, 8);
+        r->wanted[to].hash = tb__ch_column(&at, 8);
     }
+    return code ? code : tb__ch_check_read(&at, err);
+}
+
+/* What the new shard has of the piece from the old one. */
+static tb_code read_found(const reshard *r, const piece *p, size_t to, digest *ret, tb_error *err)
+{
+    turn(r, r->to);
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_str(sql, "SELECT ");
+    put_digest(sql, r, r->to, p);
+    put_is_on(sql, p->of, r->from->client->shards, r->shard);
+    tb_buf_str(sql, ") FORMAT RowBinary");
+    tb_code code = tb__ch_query(r->store, to, err);
+    tb__ch_reader at = tb__ch_reader_of(r->to);
     turn(r, r->from);
-    return code;
+    if (code) return code;
+    ret->rows = tb__ch_column(&at, 8);
+    ret->hash = tb__ch_column(&at, 8);
+    return tb__ch_check_read(&at, err);
 }
 
 static tb_code send_copy(const reshard *r, const table *t, size_t to, tb_error *err)
@@ -150,33 +203,38 @@ static tb_code copy_rows(const reshard *r, const piece *p, size_t to, tb_error *
     tb_buf *sql = tb__ch_start(r->store);
     tb_buf_str(sql, "SELECT ");
     put_columns(sql, p->of);
-    put_piece(sql, r->from, p);
+    put_piece(sql, r, r->from, p);
     put_is_on(sql, p->of, r->to->client->shards, to);
     tb_buf_str(sql, " FORMAT RowBinary");
     tb_code code = tb__ch_query(r->store, r->shard, err);
     return code ? code : send_copy(r, p->of, to, err);
 }
 
+static tb_code fail_different(const reshard *r, const piece *p, size_t to, const digest *found, tb_error *err)
+{
+    return tb_fail(err, TB_E_DIFFERENT, "to",
+                   "Shard %zu of --to has %" PRIu64 " rows of %s that shard %zu has %" PRIu64 " of, for owners %lld to %lld of scope %d, "
+                   "or others than these. Nothing was changed. Name another database behind the hosts of --to.",
+                   to + 1, found->rows, p->of->name, r->shard + 1, r->wanted[to].rows, (long long)p->first, (long long)p->last, p->scope);
+}
+
 static tb_code move_piece_to(const reshard *r, const piece *p, size_t to, tb_error *err)
 {
-    const size_t old = r->from->client->shards, new = r->to->client->shards;
-    digest wanted = {0, 0}, found = {0, 0};
-    tb_code code = digest_of(r, p, r->from, r->shard, new, to, &wanted, err);
-    if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
-    r->move->rows += wanted.rows;
-    if (code || (wanted.rows == found.rows && wanted.hash == found.hash)) return code;
-    code = copy_rows(r, p, to, err);
-    if (!code) code = digest_of(r, p, r->to, to, old, r->shard, &found, err);
-    if (code || (wanted.rows == found.rows && wanted.hash == found.hash)) return code;
-    return tb_fail(err, TB_E_DIFFERENT, "to",
-                   "Shard %zu of --to has %" PRIu64 " rows of %s that shard %zu has %" PRIu64 " of, for owners %lld to %lld of "
-                   "scope %d, or others than these. Nothing was changed. Name another database behind the hosts of --to.",
-                   to + 1, found.rows, p->of->name, r->shard + 1, wanted.rows, (long long)p->first, (long long)p->last, p->scope);
+    digest found = {0, 0};
+    tb_code code = r->fresh ? TB_OK : read_found(r, p, to, &found, err);
+    for (int sent = 0; !code && (r->wanted[to].rows != found.rows || r->wanted[to].hash != found.hash); sent++) {
+        if (sent == ATTEMPTS) return fail_different(r, p, to, &found, err);
+        if (sent) code = read_wanted(r, p, err);
+        if (!code) code = copy_rows(r, p, to, err);
+        if (!code) code = read_found(r, p, to, &found, err);
+    }
+    r->move->rows += found.rows;
+    return code;
 }
 
 static tb_code move_piece(const reshard *r, const piece *p, tb_error *err)
 {
-    tb_code code = TB_OK;
+    tb_code code = read_wanted(r, p, err);
     for (size_t to = 0; !code && to < r->to->client->shards; to++)
         code = move_piece_to(r, p, to, err);
     return code;
@@ -224,7 +282,7 @@ static tb_code move_owners(reshard *r, const piece *p, uint64_t rows, tb_error *
     if (rows <= PIECE_ROWS) return move_time(r, *p, rows, err);
     tb_buf *sql = tb__ch_start(r->store);
     tb_buf_fmt(sql, "SELECT toInt64(%s) AS t,toUInt64(%s)", p->of->time, p->of->weight);
-    put_piece(sql, r->from, p);
+    put_piece(sql, r, r->from, p);
     tb_buf_str(sql, " GROUP BY t ORDER BY t FORMAT RowBinary");
     tb_buf taken;
     tb_code code = take_answer(r, &taken, err);
@@ -268,11 +326,10 @@ static tb_code move_month(reshard *r, int64_t month, tb_error *err)
     const table *t = r->table;
     const piece p = month_of(t, month);
     tb_buf *sql = tb__ch_start(r->store);
-    tb_buf_fmt(sql,
-               "SELECT toUInt8(%s) AS s,%s,toUInt64(%s) FROM %s.%s WHERE %s>0 AND %s>=%" PRId64 " AND %s<%" PRId64
-               " GROUP BY s,%s ORDER BY s,%s FORMAT RowBinary",
-               t->scope, t->owner, t->weight, r->from->client->database, t->name, t->scope, t->time, p.from, t->time, p.end, t->owner,
-               t->owner);
+    tb_buf_fmt(sql, "SELECT toUInt8(%s) AS s,%s,toUInt64(%s)", t->scope, t->owner, t->weight);
+    put_rows(sql, r, r->from, t);
+    tb_buf_fmt(sql, " AND %s>0 AND %s>=%" PRId64 " AND %s<%" PRId64 " GROUP BY s,%s ORDER BY s,%s FORMAT RowBinary", t->scope, t->time,
+               p.from, t->time, p.end, t->owner, t->owner);
     tb_buf taken;
     tb_code code = take_answer(r, &taken, err);
     tb__ch_reader at = {taken.data, taken.data + taken.len, false};
@@ -286,9 +343,10 @@ static tb_code move_month(reshard *r, int64_t month, tb_error *err)
 static tb_code list_months(const reshard *r, int64_t **ret_months, size_t *ret_n, tb_error *err)
 {
     size_t cap = 0;
-    tb_buf_fmt(tb__ch_start(r->store),
-               "SELECT DISTINCT toUInt32(toYYYYMM(toDateTime(%s*%d,'UTC'))) AS m FROM %s.%s WHERE %s>0 ORDER BY m FORMAT RowBinary",
-               r->table->time, (int)(86400 / r->table->per_day), r->from->client->database, r->table->name, r->table->scope);
+    tb_buf *sql = tb__ch_start(r->store);
+    tb_buf_fmt(sql, "SELECT DISTINCT toUInt32(toYYYYMM(toDateTime(%s*%d,'UTC'))) AS m", r->table->time, (int)(86400 / r->table->per_day));
+    put_rows(sql, r, r->from, r->table);
+    tb_buf_fmt(sql, " AND %s>0 ORDER BY m FORMAT RowBinary", r->table->scope);
     tb_code code = tb__ch_query(r->store, r->shard, err);
     tb__ch_reader at = tb__ch_reader_of(r->from);
     while (!code && at.at < at.end && !at.cut) {
@@ -304,6 +362,9 @@ static tb_code move_table(reshard *r, tb_error *err)
 {
     int64_t *months = NULL;
     size_t n = 0;
+    const uint64_t rows = r->weight[r->shard][r->table - tables];
+    if (!rows) return TB_OK;
+    if (rows <= PIECE_ROWS) return move_time(r, (piece){.of = r->table}, rows, err);
     tb_code code = list_months(r, &months, &n, err);
     for (size_t i = 0; !code && i < n; i++)
         code = move_month(r, months[i], err);
@@ -325,17 +386,37 @@ static tb_code copy_marks(const reshard *r, tb_error *err)
     return code;
 }
 
-static tb_code is_empty(const reshard *r, size_t shard, bool *ret_empty, tb_error *err)
+static tb_code weigh_shard(reshard *r, tb_error *err)
 {
-    tb_code code = TB_OK;
-    turn(r, r->to);
-    for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
-        tb_buf_fmt(tb__ch_start(r->store), "SELECT batch FROM %s.%s LIMIT 1 FORMAT RowBinary", r->to->client->database,
-                   tables[t].name);
-        code = tb__ch_query(r->store, shard, err);
-        if (!code && r->to->answer.len) *ret_empty = false;
+    tb_buf *sql = tb__ch_start(r->store);
+    for (size_t t = 0; t < TABLES; t++) {
+        tb_buf_fmt(sql, "%sSELECT toUInt8(%zu),toUInt64(%s)", t ? " UNION ALL " : "", t, tables[t].weight);
+        put_rows(sql, r, r->from, &tables[t]);
+        tb_buf_fmt(sql, " AND %s>0", tables[t].scope);
     }
-    turn(r, r->from);
+    tb_buf_str(sql, " FORMAT RowBinary");
+    tb_code code = tb__ch_query(r->store, r->shard, err);
+    tb__ch_reader at = tb__ch_reader_of(r->from);
+    while (!code && at.at < at.end && !at.cut) {
+        const uint64_t t = tb__ch_column(&at, 1), rows = tb__ch_column(&at, 8);
+        if (t >= TABLES) return tb__ch_unexpected_row(err);
+        r->weight[r->shard][t] = rows;
+        r->all += rows;
+    }
+    return code ? code : tb__ch_check_read(&at, err);
+}
+
+/* --- beginning, passes, the switch --- */
+
+static tb_code is_empty(tb_store *store, size_t shard, bool *ret_empty, tb_error *err)
+{
+    const struct tb__clickhouse *ch = tb__ch_of(store);
+    tb_code code = TB_OK;
+    for (size_t t = 0; !code && t < TABLES; t++) {
+        tb_buf_fmt(tb__ch_start(store), "SELECT batch FROM %s.%s LIMIT 1 FORMAT RowBinary", ch->client->database, tables[t].name);
+        code = tb__ch_query(store, shard, err);
+        if (!code && ch->answer.len) *ret_empty = false;
+    }
     return code;
 }
 
@@ -347,80 +428,114 @@ static tb_code keep_begin(tb_store *store, void *ctx, tb_error *err)
     return code ? code : tb__ch_meta_put(store, "usage_reshard_epoch", kept[1], err);
 }
 
-static tb_code begin_copying(reshard *r, tb_error *err)
+/* Makes the tables of the new shards, and looks whether there are rows. */
+static tb_code look_at_target(tb_store *store, tb_usage_move *move, bool *ret_empty, tb_error *err)
 {
-    int64_t number = 0, epoch = 0, now[2] = {r->to->number, 0};
-    bool empty = true;
-    tb_code code = tb__ch_meta(r->store, "usage_reshard", 0, &number, err);
-    if (!code) code = tb__ch_meta(r->store, "usage_reshard_epoch", 0, &epoch, err);
-    if (!code) code = tb__ch_meta(r->store, "usage_epoch", 0, &now[1], err);
-    for (size_t shard = 0; !code && shard < r->to->client->shards; shard++)
-        code = is_empty(r, shard, &empty, err);
+    struct tb__clickhouse *const from = tb__ch_of(store);
+    tb_code code = tb__ch_attach(store, move->client, err);
+    struct tb__clickhouse *const to = tb__ch_of(store);
+    *ret_empty = true;
+    for (size_t shard = 0; !code && shard < move->client->shards; shard++)
+        code = is_empty(store, shard, ret_empty, err);
+    move->number = to->number;
+    store->clickhouse = from;
+    if (to != from) tb__clickhouse_close(to);
+    return code;
+}
+
+tb_code tb_store_begin_usage_move(tb_store *store, tb_usage_move *move, tb_error *err)
+{
+    int64_t number = 0, epoch = 0, now[2] = {0, 0};
+    bool empty;
+    tb_code code = tb__ch_meta(store, "usage_reshard", 0, &number, err);
+    if (!code) code = tb__ch_meta(store, "usage_reshard_epoch", 0, &epoch, err);
+    if (!code) code = tb__ch_meta(store, "usage_epoch", 0, &now[1], err);
+    if (!code) code = look_at_target(store, move, &empty, err);
     if (code) return code;
-    r->move->resumed = !empty;
-    r->again = number == now[0];
-    if (!empty && (number != now[0] || now[1] != epoch + 1))
+    now[0] = move->number;
+    move->rows = 0;
+    move->through = 0;
+    move->resumed = !empty;
+    move->again = number == now[0];
+    if (!empty && (!move->again || (now[1] != epoch && !(move->since_open && now[1] == epoch + 1))))
         return tb_fail(err, TB_E_USAGE, "to",
                        "The database %s of --to holds rows already, from elsewhere or from before the file was written again. Give "
                        "another database name after the hosts; it is created if it does not exist.",
-                       r->to->client->database);
-    return tb_store_write(r->store, keep_begin, now, err);
+                       move->client->database);
+    return tb_store_write(store, keep_begin, now, err);
+}
+
+static tb_code copy_pass(reshard *r, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++)
+        code = weigh_shard(r, err);
+    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
+        for (size_t t = 0; !code && t < TABLES; t++) {
+            r->table = &tables[t];
+            code = move_table(r, err);
+        }
+        if (!code && !r->above) code = copy_marks(r, err);
+    }
+    return code;
+}
+
+tb_code tb_store_copy_usage(tb_store *store, tb_usage_move *move, tb_error *err)
+{
+    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through, .fresh = !move->resumed && !move->again};
+    tb_code code = tb__meta_get(store, "usage_batch", &r.through, err);
+    if (!code) code = tb__ch_connect(store, move->client, err);
+    if (code) return code;
+    r.to = tb__ch_of(store);
+    turn(&r, r.from);
+    r.weight = calloc(r.from->client->shards, sizeof *r.weight);
+    r.wanted = calloc(r.to->client->shards, sizeof *r.wanted);
+    code = r.weight && r.wanted ? copy_pass(&r, err) : tb_no_memory(err);
+    turn(&r, r.from);
+    tb__clickhouse_close(r.to);
+    free(r.weight);
+    free(r.wanted);
+    if (!code) move->through = r.through;
+    return code;
 }
 
 /* Rows that an earlier call sent may have arrived after this one checked. */
 static tb_code end_copying(tb_store *store, void *ctx, tb_error *err)
 {
-    const reshard *r = ctx;
+    const tb_usage_move *move = ctx;
     int64_t last = 0;
     tb_code code = tb__meta_get(store, "usage_batch", &last, err);
-    if (!code && r->again) code = tb__meta_set(store, TB__CH_TWICE, last, err);
-    if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)r->to->client->shards, err);
+    if (!code && last != move->through)
+        return tb_fail(err, TB_E_INTERNAL, "usage", "Usage came between the last copy and the switch.");
+    if (!code && move->again) code = tb__meta_set(store, TB__CH_TWICE, last, err);
+    if (!code) code = tb__ch_meta_put(store, "usage_shards", (int64_t)move->client->shards, err);
     if (!code) code = tb__ch_meta_put(store, TB__CH_CLAIMED, 0, err);
-    return code ? code : tb__ch_meta_put(store, TB__CH_NUMBER, r->to->number, err);
+    if (!code) code = tb__ch_meta_put(store, TB__CH_ADDRESS, move->client->address, err);
+    return code ? code : tb__ch_meta_put(store, TB__CH_NUMBER, move->number, err);
 }
 
-static tb_code weigh_table(reshard *r, tb_error *err)
+static tb_code copy_and_switch(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    tb_buf_fmt(tb__ch_start(r->store), "SELECT toUInt64(%s) FROM %s.%s WHERE %s>0 FORMAT RowBinary", r->table->weight,
-               r->from->client->database, r->table->name, r->table->scope);
-    tb_code code = tb__ch_query(r->store, r->shard, err);
-    tb__ch_reader at = tb__ch_reader_of(r->from);
-    if (!code && at.at < at.end) r->all += tb__ch_column(&at, 8);
-    return code ? code : tb__ch_check_read(&at, err);
+    tb_code code = tb_store_copy_usage(store, move, err);
+    return code ? code : tb_store_write(store, end_copying, move, err);
 }
 
-static tb_code weigh_all(reshard *r, tb_error *err)
+/* If the new servers do not answer after the switch, the writer begins there once they do (tb_store_usage_look). */
+tb_code tb_store_switch_usage(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    tb_code code = TB_OK;
-    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++)
-        for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
-            r->table = &tables[t];
-            code = weigh_table(r, err);
-        }
-    return code;
-}
-
-static tb_code move_all(reshard *r, tb_error *err)
-{
-    tb_code code = begin_copying(r, err);
-    if (!code) code = weigh_all(r, err);
-    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
-        for (size_t t = 0; !code && t < sizeof tables / sizeof *tables; t++) {
-            r->table = &tables[t];
-            code = move_table(r, err);
-        }
-        if (!code) code = copy_marks(r, err);
-    }
-    return code ? code : tb_store_write(r->store, end_copying, r, err);
+    tb_code code = copy_and_switch(store, move, err);
+    return code ? code : tb__clickhouse_follow(store, err);
 }
 
 tb_code tb__ch_reshard(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    reshard r = {.store = store, .move = move, .from = tb__ch_of(store)};
-    tb_code code = tb__ch_attach(store, move->client, err);
-    r.to = tb__ch_of(store);
-    turn(&r, r.from);
-    if (!code) code = move_all(&r, err);
-    if (r.to != r.from) tb__clickhouse_close(r.to);
-    return code;
+    move->since_open = true;
+    tb_code code = tb_store_begin_usage_move(store, move, err);
+    if (!code) code = tb_store_copy_usage(store, move, err);
+    return code ? code : copy_and_switch(store, move, err);
+}
+
+const tb_usage_client *tb_store_usage_client(const tb_store *store)
+{
+    return store->client;
 }

@@ -213,7 +213,11 @@ static tb_code put_ended(ids *to, tb_error *err)
 tb_code tb__ch_watermark(tb_store *store, int64_t *ret_watermark, tb_error *err)
 {
     const struct tb__clickhouse *ch = tb__ch_of(store);
+    int64_t number = 0;
     tb_code code = tb__meta_get(store, "usage_batch", ret_watermark, err);
+    if (!code) code = tb__ch_meta(store, TB__CH_NUMBER, 0, &number, err);
+    if (!code && number != ch->number)
+        return tb_fail(err, TB_E_AWAY, "usage", "Usage was moved to other servers while it was being read. Ask again.");
     if (!code && ch->began && ch->next - 1 > *ret_watermark) *ret_watermark = ch->next - 1;
     return code;
 }

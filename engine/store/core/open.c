@@ -555,7 +555,11 @@ void tb_store_close(tb_store *store)
 tb_code tb_store_read_begin(tb_store *store, tb_error *err)
 {
     store->read_version_known = false;
-    return tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
+    tb_code code = tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
+    if (code || store->write) return code;
+    code = tb__clickhouse_follow(store, err);
+    if (code) tb_store_read_end(store);
+    return code;
 }
 
 void tb_store_read_end(tb_store *store)

@@ -185,6 +185,7 @@ static tb_code take_schema(tb_store *store, int schema, tb_error *err)
     if (schema > tb__schema_version)
         return tb_fail(err, TB_E_NEWER, NULL, "The primary was upgraded to schema %d, and this tollbook knows up to %d: use the newer one.",
                        schema, tb__schema_version);
+    tb__capture_settle(store, false); /* the steps rely on triggers */
     return schema > store->schema ? tb__upgrade_copy(store, schema, err) : TB_OK;
 }
 

@@ -173,6 +173,7 @@ tb_code tb__supersede_end(tb_store *store, int64_t epoch, tb_error *err)
     if (!store->superseded) return TB_OK;
     tb_code code = tb__meta_get(store, "superseded", &superseded, err);
     if (code || epoch < superseded) return code;
+    tb__capture_settle(store, false);
     code = tb__meta_set(store, "superseded", 0, err);
     if (!code) store->superseded = false;
     return code;

@@ -17,6 +17,7 @@
  *     periodic   a table of tasks    one step of a task (jobs/periodic.h)
  *     wait       waiting requests    ends waits for the next commit (jobs/waiting.h)
  *     base       its queue           a copy that a replica begins with (bases.h)
+ *     move       a file              moves usage to other servers (jobs/mover.h)
  *
  * Each lane has threads of its own: a registry that hangs delays other look-ups and no computation,
  * and a deployment may run for minutes.
@@ -59,6 +60,7 @@ typedef enum job_lane {
     LANE_PERIODIC, /* steps of the periodic tasks: jobs/periodic.h */
     LANE_WAIT,     /* ends the waits for a commit: jobs/waiting.h */
     LANE_BASE,     /* bases of replicas: bases.h */
+    LANE_MOVE,     /* moves usage to other servers: jobs/mover.h */
     LANE_PARSE,    /* bodies of lines */
     LANES,
 } job_lane;

@@ -1,0 +1,169 @@
+"""usage migrate while the server serves: two shards become three under a writer and a reader. Every acknowledged batch is there
+once, every answer is that of a server whose usage is in its file, to the byte, and a server that is killed on the way, or a new
+one that starts with the old address, goes on."""
+import json
+import os
+import random
+import re
+import subprocess
+import threading
+import time
+import unittest
+
+from clickhouse import PROGRAM, ClickHouse
+from follower import until
+from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Case, random_seed, run
+from test_usage_migrate import EVENTS, LOGS, Killer
+from test_usage_servers import ANSWERS, BUCKETS, MONTH, Pair, lines
+
+SEED = random_seed()
+LONG = os.environ.get("TB_LONG") == "1"
+LONGEST = 10 # seconds that a writer may be refused for
+ROUNDS = 12 if LONG else 1
+
+
+class Load:
+    """A writer that sends each batch until it is acknowledged, and a reader that finds what was."""
+
+    def __init__(self, server, first):
+        self.server, self.next, self.sent, self.wrong, self.refused = server, first, [], [], 0
+        self.over = threading.Event()
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self.write, self.read)]
+        for thread in self.threads:
+            thread.start()
+
+    def ask(self, *words, **named):
+        try:
+            return self.server.ask(*words, **named)
+        except OSError: # it is not there just now
+            self.over.wait(0.02)
+            return None
+
+    def write(self):
+        while not self.over.is_set():
+            body = lines(101 + self.next % 2, range(self.next, self.next + 3), ("DE", "SG", "NY")[self.next % 3])
+            begun, self.next = time.monotonic(), self.next + 3
+            while True:
+                answer = self.ask("POST", "/ingest/logs", "operator", body)
+                if answer and answer.status == 200:
+                    break
+                if answer and answer.status != 503 or self.over.is_set() and time.monotonic() - begun > PATIENCE:
+                    self.wrong.append((answer and answer.status, answer and answer.body))
+                    return
+            self.refused = max(self.refused, time.monotonic() - begun)
+            self.sent.append(body)
+
+    def read(self):
+        most = 0
+        while not self.over.is_set():
+            answer = self.ask("GET", f"/statistics?{MONTH}", "user")
+            if not answer or answer.status == 503:
+                continue
+            total = sum(json.loads(answer.body)["RequestsServedChart"].values()) if answer.status == 200 else -1
+            if total < most:
+                self.wrong.append((most, total, answer.body))
+                return
+            most = total
+
+    def end(self):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+        return self.wrong
+
+
+@unittest.skipUnless(PROGRAM, "no clickhouse-server")
+class Online(Case):
+    @classmethod
+    def setUpClass(cls):
+        cls.pair = Pair("--usage-compact-rows", "1000000000")
+        cls.third = ClickHouse("UTC")
+        cls.second = 100
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.pair.close()
+        cls.third.close()
+
+    def url(self, database, servers):
+        return "clickhouse://" + ",".join(f"127.0.0.1:{s.port}" for s in servers) + "/" + database
+
+    def post(self, target, body):
+        one, other = self.pair.both("POST", target, body)
+        self.assertEqual((one.status, one.body, one.status), (other.status, other.body, 200), target)
+
+    def compare(self):
+        for target in ANSWERS + LOGS:
+            one, other = self.pair.both("GET", target, key="user")
+            self.assertEqual((one.status, one.body), (other.status, other.body), target)
+        run("verify", "--server", self.pair.away.url, "--key", self.pair.away.keys["operator"])
+
+    def begin(self, to):
+        return subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", self.pair.away.db, "--usage", self.pair.usage, "--to", to],
+                                env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+
+    def load(self):
+        return Load(self.pair.away, type(self).second)
+
+    def settle(self, load):
+        """What was acknowledged goes to the other server, too, and all answers are the same."""
+        self.assertEqual(load.end(), [])
+        type(self).second = load.next
+        self.assertGreater(len(load.sent), 3)
+        for body in load.sent:
+            self.assertEqual(self.pair.file.ask("POST", "/ingest/logs", "operator", body).status, 200)
+        self.compare()
+
+    def test_1_a_shard_more(self):
+        pair, taken = self.pair, lines(101, range(30, 70), "NY")
+        for target, body in (("/ingest/buckets", BUCKETS), ("/ingest/logs", taken), ("/ingest/logs", lines(102, range(40), "XX")),
+                             ("/ingest/logs/withdraw", taken)):
+            self.post(target, body)
+        three, load = self.url("three", [*pair.shards, self.third]), self.load()
+        until(lambda: len(load.sent) > 2, pair.away.messages)
+        command = self.begin(three)
+        said = command.communicate(timeout=PATIENCE)[1]
+        behind = len(load.sent)
+        until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)
+        self.settle(load)
+        self.assertEqual(command.returncode, 0, said)
+        self.assertLess(int(re.search(r"Writes waited (\d+) ms", said).group(1)), LONGEST * 1000)
+        self.assertLess(load.refused, LONGEST)
+        self.assertEqual([s.ask("SELECT count()>0 FROM three.cell") for s in (*pair.shards, self.third)], ["1"] * 3)
+        newest = [s.ask("SELECT max(batch) FROM tollbook_test.cell") for s in pair.shards]
+        pair.away.stop()
+        pair.away.start("--usage", pair.usage) # a crash brings the old unit back
+        self.post("/ingest/logs", lines(201, range(7)))
+        self.compare()
+        self.assertEqual([s.ask("SELECT max(batch) FROM tollbook_test.cell") for s in pair.shards], newest) # it is only read
+        pair.away.stop()
+        pair.usage = three
+        pair.away.start("--usage", three)
+        self.compare()
+        self.assertFalse(pair.away.db.with_name("t.db-usage-move").exists())
+
+    def test_2_killed_on_the_way(self):
+        pair, rng, fake = self.pair, random.Random(SEED), Killer(self.third)
+        self.addCleanup(fake.close)
+        for number in range(ROUNDS):
+            to, load = self.url(f"killed{number}", [fake, *pair.shards[number % 2:]]), self.load()
+            fake.victim, fake.late, fake.left = pair.away.process, rng.random() < 0.5, rng.randrange(1, 90)
+            command = self.begin(to)
+            until(lambda: pair.away.process.poll() is not None or command.poll() is not None, pair.away.messages)
+            fake.left = None
+            pair.away.process.kill()
+            pair.away.process.wait()
+            pair.away.log_file.close()
+            pair.away.start("--usage", pair.usage, port=pair.away.port)
+            said = command.communicate(timeout=PATIENCE)[1]
+            behind = len(load.sent)
+            until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)
+            self.settle(load)
+            self.assertEqual(command.returncode, 0, said)
+            pair.away.stop()
+            pair.usage = to
+            pair.away.start("--usage", to)
+
+
+if __name__ == "__main__":
+    unittest.main()
