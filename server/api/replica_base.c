@@ -100,6 +100,11 @@ void api_replica_base(request *r)
     if (api_replica_meets(r)) return;
     server *own = r->worker->server;
     uint64_t from;
+    tb_error err;
+    if (api_replica_check_role(r, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
     if (!own->replicated) {
         request_fail(r, TB_E_REPLICA_OFF, NULL, NULL);
         return;

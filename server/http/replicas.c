@@ -182,9 +182,9 @@ void replicas_end_primary(server *s, int64_t epoch, const char *url)
     pthread_mutex_unlock(&s->role_lock);
     if (!ends) return;
     replicas_settle(s);
-    message_say(MESSAGE_ERROR, "another server%s%s has taken this one's place, with epoch %" PRId64 ". This one takes no writes any more, and "
+    message_say(MESSAGE_ERROR, "another server%s%s%s has taken this one's place, with epoch %" PRId64 ". This one takes no writes any more, and "
                 "answers what only reads from what it has. Stop it, and start it with --standby-of that server.", url[0] ? ", " : "", url,
-                epoch);
+                url[0] ? "," : "", epoch);
 }
 
 tb_code replicas_not_standby(const server *s, tb_error *err)

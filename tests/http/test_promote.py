@@ -2,12 +2,15 @@
 acknowledged is there, writes go on at the new primary, and the old one takes none any more.
 """
 import signal
+import socket
 import struct
 import threading
 import time
 import unittest
 
 from harness import Server, hit, run
+from receiver import Receiver
+from test_alerts import GB, Alerts, usage
 from test_standby import Primary, Proxy, Standby, level, state, until
 
 
@@ -29,6 +32,16 @@ def pieces_of(body):
         at += HEAD.size + length
     assert at == len(body)
     return found
+
+
+def cut(proxy):
+    """Nothing passes any more, in either direction."""
+    proxy.to = 1  # nobody listens there
+    for end in proxy.open:
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
 
 
 class Old(Primary):
@@ -137,15 +150,17 @@ class Ends(Case):
         said = run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
         self.assertIn("whose place another server took, with epoch 2", said)  # it was noted
         standby.process.wait()
+        standby.log_file.close()
         standby.start()  # with its old options: it may find nobody there, but nothing is lost
         self.assertEqual(state(standby)["epoch"], 2)
 
     def test_what_only_the_old_one_has_is_saved_beside_it(self):
         proxy = Proxy(self.primary.port)
+        self.addCleanup(proxy.close)
         standby = New(self.primary, "--promotable", url=proxy.url)
         self.addCleanup(standby.close)
         shared = level(standby)["piece"]
-        proxy.close()
+        cut(proxy)
         for second in range(3):
             self.assertEqual(self.send(self.primary, 10 + second).status, 200)
         mine = state(self.primary)
@@ -165,6 +180,29 @@ class Ends(Case):
         self.assertEqual(self.send(standby, 30).status, 200)
         until(lambda: state(old)["digest"] == state(standby)["digest"], old)
 
+    def test_a_standby_that_finds_a_new_history_while_it_runs_stops_and_then_rejoins(self):
+        """The new primary comes back after the old one was started as its standby."""
+        proxy = Proxy(self.primary.port)
+        self.addCleanup(proxy.close)
+        standby = New(self.primary, "--promotable", url=proxy.url)
+        self.addCleanup(standby.close)
+        level(standby)
+        cut(proxy)
+        self.send(self.primary, 10)
+        promote(standby)
+        self.send(standby, 20)
+        old = self.primary
+        old.stop()
+        back = Proxy(1)
+        self.addCleanup(back.close)
+        old.start_again("--standby-of", back.url)
+        back.to = standby.port
+        self.assertEqual(old.stop(0), 3)
+        self.assertIn("its next start saves those pieces", old.messages())
+        old.start_again("--standby-of", back.url)
+        until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+        self.assertEqual(len(list(old.path.glob("*unshared*"))), 1)
+
     def test_both_believe_and_neither_acknowledges_alone(self):
         """With --acknowledge-after standby: the network is cut between the two, and the standby is promoted too early."""
         waits = ("--acknowledge-after", "standby", "--standby-wait", 1)
@@ -172,11 +210,12 @@ class Ends(Case):
         old.stop()
         old.start(*waits)
         proxy = Proxy(old.port)
+        self.addCleanup(proxy.close)
         standby = New(old, "--promotable", *waits, url=proxy.url)
         self.addCleanup(standby.close)
         level(standby)
         self.assertEqual(self.send(old, 1).status, 200)
-        proxy.close()
+        cut(proxy)
         self.assertEqual(promote(standby), "epoch 2\n")
         for server in (old, standby):
             refused = self.send(server, 2)
@@ -229,6 +268,37 @@ class Files(Case):
         replica.stop()
         self.assertIn("--force", promote(replica, expect=1))
         self.assertEqual(promote(replica, "--force"), "epoch 2\n")
+
+
+class Messages(Alerts):
+    def test_messages_go_out_after_the_promotion_under_their_ids(self):
+        replica_key = run("key", "create", "--db", self.db, "--account", 0, "--role", "Replica").stdout
+        key_file = self.folder / "replica-key"
+        key_file.touch(0o600)
+        key_file.write_bytes(replica_key)
+        self.apply()
+        self.hear(lambda message, nth: 503)
+        primary = Server("--replicas", *self.options(), db=self.db)
+        primary.keys["operator"] = self.key
+        taken = primary.ask("POST", "/ingest/buckets", "operator", usage(101, "2026-11-03T05:00:00Z", 100 * GB).encode())
+        self.assertEqual(taken.status, 200, taken.body)
+        tried = self.receiver.until(lambda got: len(got) > 0, primary.messages)[0]
+        others = Receiver()
+        self.addCleanup(others.close)
+        standby = self.server = Server("--standby-of", primary.url, "--standby-key-file", key_file, "--promotable",
+                                       *self.options(others.url), db=self.folder / "copy.db")
+        standby.keys["operator"] = self.key
+        until(lambda: state(standby)["piece"] >= state(primary)["piece"] - 1, standby)
+        self.assertEqual(others.all, [])
+        primary.process.kill()
+        primary.process.wait()
+        primary.log_file.close()
+        primary.folder.cleanup()
+        self.assertEqual(promote(standby), "epoch 2\n")
+        message, = others.until(lambda got: len(got) == 1, standby.messages)
+        self.assertEqual((message.id, message.data), (tried.id, tried.data))
+        self.until_listed(lambda listed: listed["messages"][0]["state"] == "delivered")
+        self.assertEqual(len(others.all), 1)
 
 
 if __name__ == "__main__":
