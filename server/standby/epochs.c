@@ -15,14 +15,14 @@ typedef struct question {
     tb_buf answer;
 } question;
 
-static size_t take(char *bytes, size_t size, size_t n, void *ctx)
+static size_t take_answer(char *bytes, size_t size, size_t n, void *ctx)
 {
     question *q = ctx;
     tb_buf_add(&q->answer, bytes, size * n);
     return q->answer.failed ? 0 : size * n;
 }
 
-static void begin(question *q, const char *at, const char *ca, CURLM *multi)
+static void begin_question(question *q, const char *at, const char *ca, CURLM *multi)
 {
     char url[TB_STANDBY_URL + 40];
     tb_buf_init(&q->answer, ANSWER_MAX, NULL);
@@ -34,14 +34,14 @@ static void begin(question *q, const char *at, const char *ca, CURLM *multi)
     curl_easy_setopt(q->curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(q->curl, CURLOPT_TIMEOUT_MS, EPOCHS_MS);
     curl_easy_setopt(q->curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
-    curl_easy_setopt(q->curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(q->curl, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(q->curl, CURLOPT_WRITEDATA, q);
     if (ca) curl_easy_setopt(q->curl, CURLOPT_CAINFO, ca);
     if (link_is_local(url)) curl_easy_setopt(q->curl, CURLOPT_NOPROXY, "*");
     curl_multi_add_handle(multi, q->curl);
 }
 
-static int64_t end(question *q, CURLM *multi)
+static int64_t end_question(question *q, CURLM *multi)
 {
     long status = 0;
     int64_t epoch = 0;
@@ -66,10 +66,10 @@ void epochs_ask(const tb_standby *list, size_t n, const char *ca, int64_t *ret_e
         ret_epochs[i] = 0;
     if (!multi) return;
     for (size_t i = 0; i < n; i++)
-        begin(&all[i], list[i].url, ca, multi);
+        begin_question(&all[i], list[i].url, ca, multi);
     while (curl_multi_perform(multi, &running) == CURLM_OK && running)
         curl_multi_poll(multi, NULL, 0, 100, NULL);
     for (size_t i = 0; i < n; i++)
-        ret_epochs[i] = end(&all[i], multi);
+        ret_epochs[i] = end_question(&all[i], multi);
     curl_multi_cleanup(multi);
 }

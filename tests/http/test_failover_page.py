@@ -90,7 +90,7 @@ class Keepalived(unittest.TestCase):
     def test_the_address_moves(self):
         a, b = self.a, self.b
         a.start()
-        a.waits_for(0)
+        a.waits_for(0)  # though its primary, the other one, was never there
         self.assertEqual(a.check(address=True), 1, "it has the address and is no primary yet")
         self.assertRegex(a.notify_master(), r"^epoch \d+$")
         self.assertEqual((a.check(True), a.check(False)), (0, 0))
