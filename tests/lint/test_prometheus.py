@@ -186,7 +186,7 @@ class Rules(unittest.TestCase):
                 self.assertIn(name, names, rule["alert"])
 
     def replica_metrics(self):
-        server = Server("--replicas")
+        server = Server("--replicas", "--acknowledge-after", "standby")
         self.addCleanup(server.close)
         server.get("/replica/pieces?after=1", "operator", Tollbook_Replica="b")
         return server.ask("GET", "/metrics").body.decode()
