@@ -189,7 +189,7 @@ class Rules(unittest.TestCase):
                 self.assertIn(name, names, rule["alert"])
 
     def replica_metrics(self):
-        server = Server("--replicas")
+        server = Server("--replicas", "--acknowledge-after", "standby")
         run("backup", "--db", server.db, "--follow", server.path / "d", "--once")
         self.addCleanup(server.close)
         server.get("/replica/pieces?after=1", "operator", Tollbook_Replica="b")
