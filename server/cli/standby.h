@@ -11,6 +11,6 @@ int cli_read_standby(const cli_call *call, server_options *o);
 /* Reads the file of --standby-key-file. TB_E_READ_ONLY: it holds no key. */
 TB_MUST_USE tb_code cli_load_standby_key(const cli_call *call, char ret_key[LINK_KEY_MAX + 1], tb_error *err);
 /* Makes the copy where it is not there yet. Signals end the process meanwhile: the next start begins anew. */
-int cli_seed_standby(const cli_call *call, const server_options *o);
+int cli_seed_standby(const cli_call *call, server_options *o);
 
 #endif

@@ -15,9 +15,12 @@
 #define LINK_TAG_MAX  128
 #define LINK_URL_MAX  200
 #define LINK_KEY_MAX  1000
+#define LINK_URLS_MAX 8
 
 typedef struct link_options {
     const char *url; /* the primary's, without a slash at its end */
+    const char *urls[LINK_URLS_MAX]; /* where the primary may be, that one too */
+    size_t n_urls;
     const char *key; /* LINK_KEY_MAX bytes at most; copied */
     const char *ca;  /* a file of certificate authorities; NULL: the system's */
     char name[LINK_NAME_MAX + 1]; /* how the primary lists this standby; "": it is not told */
