@@ -349,7 +349,8 @@ tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progre
     return code ? code : trim_copy(to, ret_last, err);
 }
 
-static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_row *last, tb_error *err)
+/* *last: the newest piece that the copy has, and then this one. */
+static tb_code apply_after(tb_store *store, const tb_piece *piece, piece_row *last, tb_error *err)
 {
     if (piece->number <= last->piece.number && last->piece.number > 0) {
         if (piece->number < last->piece.number || memcmp(piece->chain, last->piece.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
@@ -360,10 +361,12 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_r
         return tb_fail(err, TB_E_DIFFERENT, NULL, "Piece %lld does not follow piece %lld of %s: make a new copy.",
                        (long long)piece->number, (long long)last->piece.number, store->path);
     tb_code code = tb__capture_apply(store, piece->data, piece->len, err);
-    return code ? code : insert_piece(store, piece, last->total + (int64_t)piece->len, err);
+    last->piece = *piece;
+    last->total += (int64_t)piece->len;
+    return code ? code : insert_piece(store, piece, last->total, err);
 }
 
-tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
+tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n, tb_error *err)
 {
     piece_row last;
     store->applied_keys = false;
@@ -372,12 +375,18 @@ tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *e
     if (code) return code;
     tb__capture_hold(store, true);
     code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
-    if (!code) code = apply_after(store, piece, &last, err);
+    for (size_t i = 0; !code && i < n; i++)
+        code = apply_after(store, &pieces[i], &last, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     else tb__forget_content(store);
     tb__capture_hold(store, false);
     return code;
+}
+
+tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
+{
+    return tb_store_apply_pieces(store, piece, 1, err);
 }
 
 bool tb_store_applied_keys(const tb_store *store)
