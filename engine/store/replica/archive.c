@@ -170,12 +170,14 @@ tb_code tb_store_restore(tb_store *store, const void *bytes, size_t len, const t
     if (!code) code = read_piece_at(bytes, len, &at, &none, &last, err);
     while (!code && !*ret_reached && at < len) {
         code = read_piece_at(bytes, len, &at, &last, &pieces[n], err);
-        if (code) break;
-        last = pieces[n];
-        *ret_reached = is_behind(&last, end);
-        n += !*ret_reached;
-        if (n < RESTORED_AT_ONCE && !*ret_reached && at < len) continue;
-        code = tb_store_apply_pieces(store, pieces, n, err);
+        if (!code) {
+            last = pieces[n];
+            *ret_reached = is_behind(&last, end);
+            n += !*ret_reached;
+            if (n < RESTORED_AT_ONCE && !*ret_reached && at < len) continue;
+        }
+        const tb_code applied = tb_store_apply_pieces(store, pieces, n, code ? NULL : err); /* also those before a damaged one */
+        if (!code) code = applied;
         n = 0;
     }
     return code ? code : trim_copy_pieces(store, err);
