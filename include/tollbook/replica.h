@@ -95,8 +95,10 @@ bool tb_piece_follows(const tb_piece *piece, const tb_piece *before);
  * it brings a schema that this program does not know: nothing is changed. A piece that the copy has already changes
  * nothing. */
 TB_MUST_USE tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err);
+/* Several in one transaction, all or none: one wait for the disk. */
+TB_MUST_USE tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n, tb_error *err);
 
-/* Whether the piece that was applied last, or a part of it, changed keys. */
+/* Whether the pieces that were applied last, or a part of them, changed keys. */
 bool tb_store_applied_keys(const tb_store *store);
 
 /* A copy to begin with (tb_store_backup), which keeps the newest piece alone. ret_last: it, without data. TB_E_NOT_FOUND:

@@ -46,18 +46,26 @@ static void stop_verifier(copy_server *c)
 
 /* --- following --- */
 
+typedef struct arrived {
+    const tb_piece *pieces;
+    size_t n;
+} arrived;
+
 static tb_code run_apply(write_job *job, tb_store *store, tb_error *err)
 {
-    const tb_code code = tb_store_apply_piece(store, job->owner, err);
+    const arrived *a = job->owner;
+    const tb_code code = tb_store_apply_pieces(store, a->pieces, a->n, err);
     job->changed_keys = !code && tb_store_applied_keys(store);
     return code;
 }
 
-static tb_code apply(void *ctx, const tb_piece *piece, tb_error *err)
+static tb_code apply(void *ctx, const tb_piece *pieces, size_t n, tb_error *err)
 {
     copy_server *c = ctx;
-    tb_piece own = *piece;
-    const write_job job = {.run = run_apply, .owner = &own, .bytes = own.len, .alone = true, .bare = true};
+    arrived a = {pieces, n};
+    write_job job = {.run = run_apply, .owner = &a, .alone = true, .bare = true};
+    for (size_t i = 0; i < n; i++)
+        job.bytes += pieces[i].len;
     return writer_run(c->server->writer, &job, err);
 }
 

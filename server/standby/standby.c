@@ -15,6 +15,8 @@
 #define QUIET_S       30L
 #define BYTES_KEPT    ((size_t)8 << 20) /* of memory for pieces, for the next answer */
 #define TELL_US       INT64_C(1000000) /* the old primary is told so often that it is the primary no longer */
+#define GROUP         64 /* pieces that are applied in one transaction, */
+#define GROUP_BYTES   ((size_t)1 << 20) /* which an answer of several is not longer gathered for */
 #define MISFITS       3 /* a piece that does not fit is fetched so often: it may have been damaged on its way */
 
 /* What a server says of itself. */
@@ -169,38 +171,62 @@ static tb_code misfit(standby *s, const tb_piece *piece, tb_error *err)
     return TB_E_AWAY;
 }
 
-static tb_code take_piece(standby *s, const tb_piece *piece, tb_error *err)
+/* Where a group does not fit, its pieces are taken one by one, up to the one that is the reason. */
+static tb_code take_pieces(standby *s, const tb_piece *pieces, size_t n, tb_error *err)
 {
-    if (piece->number < s->last.number) return TB_OK;
-    if (piece->number == s->last.number && memcmp(piece->chain, s->last.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
-    const tb_code code = s->options.apply(s->options.ctx, piece, err);
-    if (code == TB_E_DIFFERENT && !tb_piece_follows(piece, &s->last)) return misfit(s, piece, err);
+    tb_code code = n ? s->options.apply(s->options.ctx, pieces, n, err) : TB_OK;
+    if ((code == TB_E_DIFFERENT || code == TB_E_NEWER) && n > 1) {
+        code = TB_OK;
+        for (size_t i = 0; !code && i < n; i++)
+            code = take_pieces(s, &pieces[i], 1, err);
+        return code;
+    }
+    if (code == TB_E_DIFFERENT && !tb_piece_follows(pieces, &s->last)) return misfit(s, pieces, err);
     if (code == TB_E_DIFFERENT) end(s, err->message);
-    if (code) return code;
-    s->last = *piece;
+    if (code || n == 0 || pieces[n - 1].number <= s->last.number) return code;
+    s->last = pieces[n - 1];
     s->last.data = NULL;
-    atomic_store(&s->applied, piece->number);
+    atomic_store(&s->applied, s->last.number);
     s->came = true;
     s->misfits = 0;
     compare_digests(s);
     return TB_OK;
 }
 
-/* Takes the whole pieces out of what has come. */
-static bool take_bytes(void *ctx, const char *bytes, size_t len)
+/* Reads whole pieces out of what has come, at most a group, and none behind the one whose digest is to be compared. */
+static tb_code read_group(standby *s, size_t *at, tb_piece pieces[GROUP], size_t *ret_n, tb_error *err)
 {
-    standby *s = ctx;
+    size_t n = 0, len = 1;
+    tb_code code = TB_OK;
+    while (!code && len && n < GROUP && *at < s->bytes.len && !(n && pieces[n - 1].number == s->theirs.piece)) {
+        code = tb_piece_read(s->bytes.data + *at, s->bytes.len - *at, &pieces[n], &len, err);
+        if (code || !len) break;
+        *at += len;
+        n++;
+    }
+    *ret_n = n;
+    return n ? TB_OK : code; /* what cannot be read is met again behind the group */
+}
+
+/* Takes the whole pieces out of what has come. */
+static void take_whole(standby *s)
+{
     size_t at = 0, n = 1;
-    tb_piece piece;
-    tb_buf_add(&s->bytes, bytes, len);
-    s->code = tb_buf_check(&s->bytes, &s->err);
-    while (!s->code && n && at < s->bytes.len && !s->ends) {
-        s->code = tb_piece_read(s->bytes.data + at, s->bytes.len - at, &piece, &n, &s->err);
-        if (!s->code && n) s->code = take_piece(s, &piece, &s->err);
-        at += n;
+    tb_piece pieces[GROUP];
+    while (!s->code && n && !s->ends) {
+        s->code = read_group(s, &at, pieces, &n, &s->err);
+        if (!s->code) s->code = take_pieces(s, pieces, n, &s->err);
     }
     if (at) memmove(s->bytes.data, s->bytes.data + at, s->bytes.len - at);
     s->bytes.len -= at;
+}
+
+static bool take_bytes(void *ctx, const char *bytes, size_t len)
+{
+    standby *s = ctx;
+    tb_buf_add(&s->bytes, bytes, len);
+    s->code = tb_buf_check(&s->bytes, &s->err);
+    if (s->bytes.len >= GROUP_BYTES) take_whole(s);
     return !s->code && !s->ends;
 }
 
@@ -224,6 +250,7 @@ static tb_code follow(standby *s, tb_error *err)
     s->bytes.failed = s->came = false;
     s->code = TB_OK;
     tb_code code = link_ask(&s->link, &request, err);
+    if (code != TB_E_STOPPED) take_whole(s); /* also of an answer that was cut off */
     if (code || s->ends) return code;
     if (s->code) {
         *err = s->err;

@@ -1,4 +1,4 @@
-/* A standby follows its primary: a thread of its own asks for the pieces after its newest one, over and over, and hands each
+/* A standby follows its primary: a thread of its own asks for the pieces after its newest one, over and over, and hands them
  * over to be applied. Every minute it compares the digest of both files. What does not fit, or is no longer kept, ends it
  * for good: a new copy is needed then. Where it is promoted, the thread takes what has arrived, makes the copy the primary, and
  * then tells the old primary so, until that has heard it. It knows neither the writer nor who asks this server. */
@@ -15,8 +15,8 @@
 typedef struct standby_options {
     link_options link;
     const char *db; /* for messages and the remedy */
-    /* Applies a piece, or knows it already; on the standby's thread. TB_E_DIFFERENT: it does not fit. */
-    tb_code (*apply)(void *ctx, const tb_piece *piece, tb_error *err);
+    /* Applies pieces, all or none, or knows them already; on the standby's thread. TB_E_DIFFERENT: one does not fit. */
+    tb_code (*apply)(void *ctx, const tb_piece *pieces, size_t n, tb_error *err);
     /* The newest piece, without data, and the digest as of it. */
     tb_code (*look)(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], tb_error *err);
     /* Makes the copy the primary; on the standby's thread, which applies nothing any more. ret_epoch: the new one. */

@@ -206,9 +206,13 @@ START_TEST(a_copy_takes_what_follows_alone)
     k.data[0][k.piece[0].len / 2] ^= 4;
     ck_assert_int_eq(tb_store_apply_piece(copy.store, &k.piece[0], &err), TB_E_DIFFERENT);
     k.data[0][k.piece[0].len / 2] ^= 4;
+    k.data[1][k.piece[1].len / 2] ^= 4;
+    ck_assert_int_eq(tb_store_apply_pieces(copy.store, k.piece, 2, &err), TB_E_DIFFERENT); /* all or none */
+    ck_assert_int_eq(state(copy.store).last.number, 2);
+    k.data[1][k.piece[1].len / 2] ^= 4;
     ok(tb_store_apply_piece(copy.store, &k.piece[0], &err));
     ok(tb_store_apply_piece(copy.store, &k.piece[0], &err)); /* again: nothing */
-    ok(tb_store_apply_piece(copy.store, &k.piece[1], &err));
+    ok(tb_store_apply_pieces(copy.store, k.piece, 2, &err)); /* one that it has, and the next one */
     const tb_replication ours = state(f.store), theirs = state(copy.store);
     ck_assert_int_eq(memcmp(ours.last.chain, theirs.last.chain, TB_PIECE_CHAIN), 0);
     ck_assert_int_eq(theirs.last.number, 4);

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define US_PER_S INT64_C(1000000)
+#define US_PER_S         INT64_C(1000000)
+#define RESTORED_AT_ONCE 64 /* pieces, in one transaction */
 
 /* --- names --- */
 
@@ -162,17 +163,22 @@ tb_code tb_store_restore(tb_store *store, const void *bytes, size_t len, const t
                          tb_error *err)
 {
     const tb_piece none = {.number = 0};
-    tb_piece last, piece;
-    size_t at = 0;
+    tb_piece last, pieces[RESTORED_AT_ONCE];
+    size_t at = 0, n = 0;
     *ret_reached = false;
     tb_code code = tb__exec(store->db, store->path, "PRAGMA synchronous=OFF", err);
     if (!code) code = read_piece_at(bytes, len, &at, &none, &last, err);
     while (!code && !*ret_reached && at < len) {
-        code = read_piece_at(bytes, len, &at, &last, &piece, err);
-        if (code) break;
-        last = piece;
-        *ret_reached = is_behind(&piece, end);
-        if (!*ret_reached) code = tb_store_apply_piece(store, &piece, err);
+        code = read_piece_at(bytes, len, &at, &last, &pieces[n], err);
+        if (!code) {
+            last = pieces[n];
+            *ret_reached = is_behind(&last, end);
+            n += !*ret_reached;
+            if (n < RESTORED_AT_ONCE && !*ret_reached && at < len) continue;
+        }
+        const tb_code applied = tb_store_apply_pieces(store, pieces, n, code ? NULL : err); /* also those before a damaged one */
+        if (!code) code = applied;
+        n = 0;
     }
     return code ? code : trim_copy_pieces(store, err);
 }

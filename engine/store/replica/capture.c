@@ -51,7 +51,7 @@ static void put_byte(tb_buf *out, int byte)
     tb_buf_add(out, &c, 1);
 }
 
-static void put_word(tb_buf *out, int type, uint64_t word)
+static void put_typed(tb_buf *out, int type, uint64_t word)
 {
     char bytes[9] = {(char)type};
     for (int i = 0; i < 8; i++)
@@ -71,12 +71,12 @@ static void record_value(tb_buf *out, sqlite3_value *value)
 {
     const int type = sqlite3_value_type(value);
     if (type == SQLITE_INTEGER) {
-        put_word(out, type, (uint64_t)sqlite3_value_int64(value));
+        put_typed(out, type, (uint64_t)sqlite3_value_int64(value));
     } else if (type == SQLITE_FLOAT) {
         const double number = sqlite3_value_double(value);
         uint64_t word;
         memcpy(&word, &number, sizeof word);
-        put_word(out, type, word);
+        put_typed(out, type, word);
     } else if (type == SQLITE_NULL) {
         put_byte(out, type);
     } else {
@@ -203,7 +203,7 @@ static void on_change(void *ctx, sqlite3 *db, int operation, const char *schema,
         put_columns(t, db, sqlite3_preupdate_new, false);
     } else if (t->by_row) { /* its values, a page perhaps, are not read for it */
         put_operation(t, operation);
-        put_word(&t->changes, SQLITE_INTEGER, (uint64_t)row);
+        put_typed(&t->changes, SQLITE_INTEGER, (uint64_t)row);
     } else {
         put_operation(t, operation);
         put_columns(t, db, sqlite3_preupdate_old, true);

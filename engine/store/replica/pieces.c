@@ -389,7 +389,8 @@ tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progre
     return code ? code : trim_copy(to, ret_last, err);
 }
 
-static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_row *last, tb_error *err)
+/* *last: the newest piece that the copy has, and then this one. */
+static tb_code apply_after(tb_store *store, const tb_piece *piece, piece_row *last, tb_error *err)
 {
     if (piece->number <= last->piece.number && last->piece.number > 0) {
         if (piece->number < last->piece.number || memcmp(piece->chain, last->piece.chain, TB_PIECE_CHAIN) == 0) return TB_OK;
@@ -402,10 +403,12 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_r
     const int schema = schema_of(piece);
     tb_code code = schema ? take_schema(store, schema, err) : tb__capture_apply(store, piece->data, piece->len, err);
     if (!code) code = tb__supersede_end(store, piece->epoch, err);
-    return code ? code : insert_piece(store, piece, last->total + (int64_t)piece->len, err);
+    last->piece = *piece;
+    last->total += (int64_t)piece->len;
+    return code ? code : insert_piece(store, piece, last->total, err);
 }
 
-tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
+tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n, tb_error *err)
 {
     piece_row last;
     const int schema = store->schema;
@@ -415,7 +418,8 @@ tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *e
     if (code) return code;
     tb__capture_hold(store, true);
     code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
-    if (!code) code = apply_after(store, piece, &last, err);
+    for (size_t i = 0; !code && i < n; i++)
+        code = apply_after(store, &pieces[i], &last, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     else tb__forget_content(store);
@@ -424,6 +428,11 @@ tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *e
     if (store->schema == schema || !store->capture) return code;
     tb__capture_end(store); /* which knows the tables of the older schema */
     return tb__capture_begin(store, err);
+}
+
+tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
+{
+    return tb_store_apply_pieces(store, piece, 1, err);
 }
 
 bool tb_store_applied_keys(const tb_store *store)
