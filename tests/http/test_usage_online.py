@@ -58,6 +58,7 @@ class Load:
         most = 0
         while not self.over.is_set():
             answer = self.ask("GET", f"/statistics?{MONTH}", "user")
+            self.over.wait(0.02)
             if not answer or answer.status == 503:
                 self.unread += 1
                 continue
@@ -78,7 +79,7 @@ class Load:
 class Online(Case):
     @classmethod
     def setUpClass(cls):
-        cls.pair = Pair("--usage-compact-rows", "1000000000")
+        cls.pair = Pair("--usage-compact-rows", "1000000000", "--log-level", "debug")
         cls.third = ClickHouse("UTC")
         cls.second = 100
 
@@ -106,13 +107,16 @@ class Online(Case):
         return subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", self.pair.away.db, "--usage", self.pair.usage, "--to", to],
                                 env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
 
+    def messages(self):
+        state = self.pair.away.db.with_name("t.db-usage-move-state")
+        return (state.read_text() if state.exists() else "") + self.pair.away.messages()
+
     def ended(self, command, so_far=""):
         """What a command said until its end."""
         try:
             return so_far + command.communicate(timeout=PATIENCE)[1]
         except subprocess.TimeoutExpired:
-            state = self.pair.away.db.with_name("t.db-usage-move-state")
-            raise AssertionError((state.exists() and state.read_text(), self.pair.away.messages())) from None
+            raise AssertionError(self.messages()) from None
 
     def load(self):
         return Load(self.pair.away, type(self).second)
@@ -164,9 +168,9 @@ class Online(Case):
         self.addCleanup(fake.close)
         for number in range(ROUNDS):
             to, load = self.url(f"killed{number}", [fake, *pair.shards[number % 2:]]), self.load()
-            fake.victim, fake.late, fake.left = pair.away.process, rng.random() < 0.5, rng.randrange(1, 90)
+            fake.victim, fake.late, fake.left = pair.away.process, rng.random() < 0.5, rng.randrange(1, 60)
             command = self.begin(to)
-            until(lambda: pair.away.process.poll() is not None or command.poll() is not None, pair.away.messages)
+            until(lambda: pair.away.process.poll() is not None or command.poll() is not None, self.messages)
             fake.left = None
             pair.away.process.kill()
             pair.away.process.wait()
@@ -190,7 +194,9 @@ class Online(Case):
     def test_3_refused_away_and_taken_back(self):
         pair, fake = self.pair, Fake(self.third)
         self.addCleanup(fake.close)
-        said = self.ended(self.begin(self.url("tollbook_test", pair.shards)))
+        for sql in ("CREATE DATABASE taken", "CREATE TABLE taken.cell AS tollbook_test.cell", "INSERT INTO taken.cell(scope,batch) VALUES(1,1)"):
+            pair.shards[0].ask(sql)
+        said = self.ended(self.begin(self.url("taken", pair.shards)))
         self.assertIn("holds rows already", said)
         pair.away.stop()
         pair.away.start("--usage", pair.usage, "--usage-compact-rows", "0")

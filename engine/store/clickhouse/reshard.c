@@ -482,7 +482,8 @@ static tb_code copy_pass(reshard *r, tb_error *err)
 
 tb_code tb_store_copy_usage(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through, .fresh = !move->resumed && !move->again};
+    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through};
+    r.fresh = r.above || (!move->resumed && !move->again);
     tb_code code = tb__meta_get(store, "usage_batch", &r.through, err);
     if (!code) code = tb__ch_connect(store, move->client, err);
     if (code) return code;
