@@ -18,7 +18,6 @@
 static _Thread_local struct {
     bool (*over)(void *ctx);
     void *ctx;
-    bool patient;
 } waiting;
 
 static _Thread_local struct {
@@ -30,11 +29,6 @@ void usage_wait_for(bool (*over)(void *ctx), void *ctx)
 {
     waiting.over = over;
     waiting.ctx = ctx;
-}
-
-void usage_be_patient(bool on)
-{
-    waiting.patient = on;
 }
 
 void usage_refuse(void)
@@ -230,8 +224,7 @@ static bool may_repeat(const statement *st)
 static long limit_of(const statement *st)
 {
     const long most = (long)st->s->options.limit_ms;
-    const bool short_work = !waiting.patient && (reads(st) || st->of->len);
-    return short_work || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
+    return reads(st) || st->of->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
 }
 
 /* ClickHouse appends an error that comes after a good status to the answer, as text. An answer that is buffered whole

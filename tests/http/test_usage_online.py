@@ -182,8 +182,10 @@ class Online(Case):
             self.settle(load)
             self.assertEqual(command.returncode, 0, said)
             pair.away.stop()
-            pair.usage = to
-            pair.away.start("--usage", to)
+            pair.usage = self.url(f"killed{number}", [self.third, *pair.shards[number % 2:]]) # the same servers under another name
+            pair.away.start("--usage", pair.usage)
+            self.compare()
+            until(lambda: not pair.away.db.with_name("t.db-usage-move").exists(), pair.away.messages)
 
     def folded(self, enough):
         found = [self.pair.away.metric("tollbook_usage_compactions_total")]
@@ -217,7 +219,7 @@ class Online(Case):
         self.settle(load)
         self.assertEqual(command.returncode, 0, said)
         self.assertGreater(twice_and_last(pair.away.db)[0], 0) # rows of the first attempt may come yet
-        pair.usage, held = to, threading.Event()
+        held = threading.Event()
         fake.watch = lambda sql: "INSERT INTO back." in sql and (request.unlink(missing_ok=True), held.wait(2))
         request = pair.away.db.with_name("t.db-usage-move")
         command = self.begin(self.url("back", [fake]))

@@ -445,13 +445,17 @@ static tb_code look_at_target(tb_store *store, tb_usage_move *move, bool *ret_em
 
 tb_code tb_store_begin_usage_move(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    int64_t number = 0, epoch = 0, now[2] = {0, 0};
+    int64_t number = 0, epoch = 0, used = 0, now[2] = {0, 0};
     bool empty;
     tb_code code = tb__ch_meta(store, "usage_reshard", 0, &number, err);
+    if (!code) code = tb__ch_meta(store, TB__CH_NUMBER, 0, &used, err);
     if (!code) code = tb__ch_meta(store, "usage_reshard_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(store, "usage_epoch", 0, &now[1], err);
     if (!code) code = look_at_target(store, move, &empty, err);
     if (code) return code;
+    if (move->number == used)
+        return tb_fail(err, TB_E_USAGE, "to", "The usage of %s is in the database %s of these servers already.", store->path,
+                       move->client->database);
     now[0] = move->number;
     move->rows = 0;
     move->through = 0;

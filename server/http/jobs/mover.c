@@ -225,9 +225,7 @@ static tb_code run_move(write_job *job, tb_store *reader, tb_error *err)
     m->state.done = m->state.all = 0;
     tell(m, MOVE_COPIES, 0, 0, "");
     usage_wait_for(move_is_over, m);
-    usage_be_patient(true);
     const tb_code code = move_usage(m, reader, err);
-    usage_be_patient(false);
     usage_wait_for(NULL, NULL);
     m->again_us = clock_mono_us() + AGAIN_US;
     if (m->given_up) fail_for_good(m, "the request was taken back.");
