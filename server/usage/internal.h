@@ -43,6 +43,7 @@ struct usage_servers {
     struct curl_slist *_Atomic lines; /* headers of every request, with the login */
     struct curl_slist *former[USAGE_LOGINS_MAX]; /* of requests that were under way when the login changed; idle handles keep them */
     size_t n_former;          /* only the thread that changes logins uses it */
+    pthread_mutex_t change;      /* of the first ones: held while a login changes, and while servers are added */
     usage_servers *_Atomic next; /* that were added after these */
     usage_servers *_Atomic used; /* of the first ones: those that have the usage; NULL: they themselves */
     _Atomic bool left;           /* usage was moved away: nobody needs to know whether they answer */

@@ -18,7 +18,6 @@
 static _Thread_local struct {
     bool (*over)(void *ctx);
     void *ctx;
-    bool patient;
 } waiting;
 
 static _Thread_local struct {
@@ -30,11 +29,6 @@ void usage_wait_for(bool (*over)(void *ctx), void *ctx)
 {
     waiting.over = over;
     waiting.ctx = ctx;
-}
-
-void usage_be_patient(bool on)
-{
-    waiting.patient = on;
 }
 
 void usage_refuse(void)
@@ -230,8 +224,7 @@ static bool may_repeat(const statement *st)
 static long limit_of(const statement *st)
 {
     const long most = (long)st->s->options.limit_ms;
-    const bool short_work = !waiting.patient && (reads(st) || st->of->len);
-    return short_work || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
+    return reads(st) || st->of->len || most > USAGE_WORK_MS ? most : USAGE_WORK_MS;
 }
 
 /* ClickHouse appends an error that comes after a good status to the answer, as text. An answer that is buffered whole
@@ -478,8 +471,10 @@ static tb_code use_login(usage_servers *s, const usage_login *login, tb_error *e
 tb_code usage_servers_use_login(usage_servers *s, const usage_login *login, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (; !code && s; s = atomic_load(&s->next))
-        code = use_login(s, login, err);
+    pthread_mutex_lock(&s->change);
+    for (usage_servers *of = s; !code && of; of = atomic_load(&of->next))
+        code = use_login(of, login, err);
+    pthread_mutex_unlock(&s->change);
     return code;
 }
 
@@ -515,6 +510,7 @@ tb_code usage_servers_open(const usage_options *options, usage_servers **ret_ser
     if (!s) return tb_no_memory(err);
     curl_global_init(CURL_GLOBAL_DEFAULT); /* if it fails, no handle can be made */
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->change, NULL);
     s->options = *options;
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -544,6 +540,7 @@ void usage_servers_close(usage_servers *s)
     while (s->n_former)
         free_lines(s->former[--s->n_former]);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->change);
     explicit_bzero(&s->options.login, sizeof s->options.login);
     free(s);
 }
@@ -555,19 +552,22 @@ const tb_usage_client *usage_servers_client(const usage_servers *s)
 
 tb_code usage_servers_add(usage_servers *s, const char *url, usage_servers **ret_added, tb_error *err)
 {
-    usage_options options = s->options;
     usage_servers *last = s;
+    const int64_t number = usage_address_number(url);
     size_t n = 1;
-    for (; last->client.address != usage_address_number(url) && atomic_load(&last->next); n++)
+    for (; last->client.address != number && atomic_load(&last->next); n++)
         last = atomic_load(&last->next);
     *ret_added = last;
-    if (last->client.address == usage_address_number(url)) return TB_OK;
+    if (last->client.address == number) return TB_OK;
     if (n > USAGE_ADDED_MAX)
         return tb_fail(err, TB_E_BUSY, "to", "Usage was to be moved to %d addresses since the start. Start the server again first.",
                        USAGE_ADDED_MAX);
+    pthread_mutex_lock(&s->change);
+    usage_options options = s->options;
     options.url = url;
     const tb_code code = usage_servers_open(&options, ret_added, err);
     if (!code) atomic_store(&last->next, *ret_added);
+    pthread_mutex_unlock(&s->change);
     explicit_bzero(&options.login, sizeof options.login);
     return code;
 }

@@ -59,8 +59,6 @@ int64_t usage_address_number(const char *url);
 /* From now on this thread's statements end when `over` returns true. It is called on this thread, about once a second.
  * NULL: only the time limit ends them. */
 void usage_wait_for(bool (*over)(void *ctx), void *ctx);
-/* This thread's statements may take ten minutes, whatever the time limit is. */
-void usage_be_patient(bool on);
 /* From now on until usage_refused this thread's statements are refused (TB_E_BUSY), because it must not wait. One to a
  * server that is away still fails with TB_E_AWAY, which takes no time. */
 void usage_refuse(void);

@@ -11,10 +11,11 @@ import time
 import unittest
 
 from clickhouse import PROGRAM, ClickHouse
+from fakeusage import Fake
 from follower import until
-from harness import ENVIRONMENT, PATIENCE, TOLLBOOK, Case, random_seed, run
-from test_usage_migrate import EVENTS, LOGS, Killer
-from test_usage_servers import ANSWERS, BUCKETS, MONTH, Pair, lines
+from harness import CATALOG, ENVIRONMENT, PATIENCE, TOLLBOOK, Case, random_seed, run
+from test_usage_migrate import EVENTS, EXPORT, LOGS, Killer
+from test_usage_servers import ANSWERS, BUCKETS, MONTH, Pair, lines, twice_and_last
 
 SEED = random_seed()
 LONG = os.environ.get("TB_LONG") == "1"
@@ -26,7 +27,7 @@ class Load:
     """A writer that sends each batch until it is acknowledged, and a reader that finds what was."""
 
     def __init__(self, server, first):
-        self.server, self.next, self.sent, self.wrong, self.refused = server, first, [], [], 0
+        self.server, self.next, self.sent, self.wrong, self.refused, self.unread = server, first, [], [], 0, 0
         self.over = threading.Event()
         self.threads = [threading.Thread(target=work, daemon=True) for work in (self.write, self.read)]
         for thread in self.threads:
@@ -57,7 +58,9 @@ class Load:
         most = 0
         while not self.over.is_set():
             answer = self.ask("GET", f"/statistics?{MONTH}", "user")
+            self.over.wait(0.02)
             if not answer or answer.status == 503:
+                self.unread += 1
                 continue
             total = sum(json.loads(answer.body)["RequestsServedChart"].values()) if answer.status == 200 else -1
             if total < most:
@@ -76,7 +79,7 @@ class Load:
 class Online(Case):
     @classmethod
     def setUpClass(cls):
-        cls.pair = Pair("--usage-compact-rows", "1000000000")
+        cls.pair = Pair("--usage-compact-rows", "1000000000", "--log-level", "debug")
         cls.third = ClickHouse("UTC")
         cls.second = 100
 
@@ -96,11 +99,24 @@ class Online(Case):
         for target in ANSWERS + LOGS:
             one, other = self.pair.both("GET", target, key="user")
             self.assertEqual((one.status, one.body), (other.status, other.body), target)
+        one, other = self.pair.both("POST", "/shield/event-logs/42/export", EXPORT, key="user", content_type="application/json")
+        self.assertEqual((one.status, one.body), (other.status, other.body))
         run("verify", "--server", self.pair.away.url, "--key", self.pair.away.keys["operator"])
 
     def begin(self, to):
         return subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", self.pair.away.db, "--usage", self.pair.usage, "--to", to],
                                 env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+
+    def messages(self):
+        state = self.pair.away.db.with_name("t.db-usage-move-state")
+        return (state.read_text() if state.exists() else "") + self.pair.away.messages()
+
+    def ended(self, command, so_far=""):
+        """What a command said until its end."""
+        try:
+            return so_far + command.communicate(timeout=PATIENCE)[1]
+        except subprocess.TimeoutExpired:
+            raise AssertionError(self.messages()) from None
 
     def load(self):
         return Load(self.pair.away, type(self).second)
@@ -116,19 +132,24 @@ class Online(Case):
 
     def test_1_a_shard_more(self):
         pair, taken = self.pair, lines(101, range(30, 70), "NY")
+        catalog = {**CATALOG, "shield_zones": [{"id": 42, "account": 1}]}
+        for server in (pair.file, pair.away):
+            server.ask("POST", "/catalog?delete=true", "operator", json.dumps(catalog).encode(), content_type="application/json")
         for target, body in (("/ingest/buckets", BUCKETS), ("/ingest/logs", taken), ("/ingest/logs", lines(102, range(40), "XX")),
-                             ("/ingest/logs/withdraw", taken)):
+                             ("/ingest/logs/withdraw", taken), ("/ingest/buckets", EVENTS)):
             self.post(target, body)
         three, load = self.url("three", [*pair.shards, self.third]), self.load()
         until(lambda: len(load.sent) > 2, pair.away.messages)
         command = self.begin(three)
-        said = command.communicate(timeout=PATIENCE)[1]
+        said = self.ended(command)
         behind = len(load.sent)
         until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)
         self.settle(load)
         self.assertEqual(command.returncode, 0, said)
         self.assertLess(int(re.search(r"Writes waited (\d+) ms", said).group(1)), LONGEST * 1000)
         self.assertLess(load.refused, LONGEST)
+        self.assertEqual(load.unread, 0)
+        print(f"writes waited {re.search(r'waited [0-9]+ ms', said).group()[7:]}; longest answer {load.refused:.2f} s of {len(load.sent)}")
         self.assertEqual([s.ask("SELECT count()>0 FROM three.cell") for s in (*pair.shards, self.third)], ["1"] * 3)
         newest = [s.ask("SELECT max(batch) FROM tollbook_test.cell") for s in pair.shards]
         pair.away.stop()
@@ -147,22 +168,66 @@ class Online(Case):
         self.addCleanup(fake.close)
         for number in range(ROUNDS):
             to, load = self.url(f"killed{number}", [fake, *pair.shards[number % 2:]]), self.load()
-            fake.victim, fake.late, fake.left = pair.away.process, rng.random() < 0.5, rng.randrange(1, 90)
+            fake.victim, fake.late, fake.left = pair.away.process, rng.random() < 0.5, rng.randrange(1, 60)
             command = self.begin(to)
-            until(lambda: pair.away.process.poll() is not None or command.poll() is not None, pair.away.messages)
+            until(lambda: pair.away.process.poll() is not None or command.poll() is not None, self.messages)
             fake.left = None
             pair.away.process.kill()
             pair.away.process.wait()
             pair.away.log_file.close()
             pair.away.start("--usage", pair.usage, port=pair.away.port)
-            said = command.communicate(timeout=PATIENCE)[1]
+            said = self.ended(command)
             behind = len(load.sent)
             until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)
             self.settle(load)
             self.assertEqual(command.returncode, 0, said)
             pair.away.stop()
-            pair.usage = to
-            pair.away.start("--usage", to)
+            pair.usage = self.url(f"killed{number}", [self.third, *pair.shards[number % 2:]]) # the same servers under another name
+            pair.away.start("--usage", pair.usage)
+            self.compare()
+            until(lambda: not pair.away.db.with_name("t.db-usage-move").exists(), pair.away.messages)
+
+    def folded(self, enough):
+        found = [self.pair.away.metric("tollbook_usage_compactions_total")]
+        until(lambda: found.append(self.pair.away.metric("tollbook_usage_compactions_total")) or enough(found[0], found[-1]),
+              self.pair.away.messages)
+        return found[-1]
+
+    def test_3_refused_away_and_taken_back(self):
+        pair, fake = self.pair, Fake(self.third)
+        self.addCleanup(fake.close)
+        for sql in ("CREATE DATABASE taken", "CREATE TABLE taken.cell AS tollbook_test.cell", "INSERT INTO taken.cell(scope,batch) VALUES(1,1)"):
+            pair.shards[0].ask(sql)
+        said = self.ended(self.begin(self.url("taken", pair.shards)))
+        self.assertIn("holds rows already", said)
+        pair.away.stop()
+        pair.away.start("--usage", pair.usage, "--usage-compact-rows", "0")
+        fake.watch = lambda sql: "INSERT INTO full.cell" in sql and fake.break_with(243) # the disk is full, behind the first rows
+        to, load = self.url("full", [fake, pair.shards[0]]), self.load()
+        compacted = self.folded(lambda before, now: now > before)
+        command, said = self.begin(to), []
+        until(lambda: said.append(command.stderr.readline()) or "the server tries again: Usage server" in said[-1], pair.away.messages)
+        still = pair.away.metric("tollbook_usage_compactions_total")
+        behind = len(load.sent)
+        until(lambda: len(load.sent) > behind + 4, pair.away.messages)
+        self.assertEqual(pair.away.metric("tollbook_usage_compactions_total"), still) # none during a move
+        self.assertGreaterEqual(still, compacted)
+        fake.watch = lambda sql: None
+        fake.heal()
+        said = self.ended(command, "".join(said))
+        self.folded(lambda before, now: now > still)
+        self.settle(load)
+        self.assertEqual(command.returncode, 0, said)
+        self.assertGreater(twice_and_last(pair.away.db)[0], 0) # rows of the first attempt may come yet
+        held = threading.Event()
+        fake.watch = lambda sql: "INSERT INTO back." in sql and (request.unlink(missing_ok=True), held.wait(2))
+        request = pair.away.db.with_name("t.db-usage-move")
+        command = self.begin(self.url("back", [fake]))
+        said = self.ended(command)
+        self.assertIn("taken back", said)
+        self.assertEqual(command.returncode, 1)
+        self.post("/ingest/logs", lines(202, range(4)))
+        self.compare()
 
 
 if __name__ == "__main__":

@@ -445,13 +445,17 @@ static tb_code look_at_target(tb_store *store, tb_usage_move *move, bool *ret_em
 
 tb_code tb_store_begin_usage_move(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    int64_t number = 0, epoch = 0, now[2] = {0, 0};
+    int64_t number = 0, epoch = 0, used = 0, now[2] = {0, 0};
     bool empty;
     tb_code code = tb__ch_meta(store, "usage_reshard", 0, &number, err);
+    if (!code) code = tb__ch_meta(store, TB__CH_NUMBER, 0, &used, err);
     if (!code) code = tb__ch_meta(store, "usage_reshard_epoch", 0, &epoch, err);
     if (!code) code = tb__ch_meta(store, "usage_epoch", 0, &now[1], err);
     if (!code) code = look_at_target(store, move, &empty, err);
     if (code) return code;
+    if (move->number == used)
+        return tb_fail(err, TB_E_USAGE, "to", "The usage of %s is in the database %s of these servers already.", store->path,
+                       move->client->database);
     now[0] = move->number;
     move->rows = 0;
     move->through = 0;
@@ -482,7 +486,8 @@ static tb_code copy_pass(reshard *r, tb_error *err)
 
 tb_code tb_store_copy_usage(tb_store *store, tb_usage_move *move, tb_error *err)
 {
-    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through, .fresh = !move->resumed && !move->again};
+    reshard r = {.store = store, .move = move, .from = tb__ch_of(store), .above = move->through};
+    r.fresh = r.above || (!move->resumed && !move->again);
     tb_code code = tb__meta_get(store, "usage_batch", &r.through, err);
     if (!code) code = tb__ch_connect(store, move->client, err);
     if (code) return code;

@@ -18,8 +18,8 @@
 #define AGAIN_US  INT64_C(5000000) /* after a failure that may pass */
 #define TELL_US   INT64_C(250000)
 #define LITTLE_US INT64_C(1000000) /* a pass of this time leaves little for the switch */
-#define PASSES    5                /* after so many this is enough: */
-#define MOST_US   INT64_C(5000000)
+#define MOST_US   INT64_C(4000000) /* so does one of this time that did not get shorter */
+#define PASSES    10
 
 struct mover {
     const char *db;
@@ -175,15 +175,21 @@ static tb_code run_on_writer(mover *m, tb_code (*run)(write_job *job, tb_store *
     return writer_run(m->writer, &job, err);
 }
 
+/* Passes until little comes meanwhile: one is short, or no shorter than the one before, as it consists of statements more than of
+ * rows. Under more load than the servers copy it ends after some passes nevertheless. */
 static tb_code copy_most(mover *m, tb_store *reader, tb_error *err)
 {
+    int64_t before_us = INT64_MAX;
     for (unsigned pass = 1;; pass++) {
         const int64_t from_us = clock_mono_us();
         const tb_code code = tb_store_copy_usage(reader, &m->move, err);
         const int64_t took_us = clock_mono_us() - from_us;
+        message_say(MESSAGE_DEBUG, "usage move: pass %u took %" PRId64 " ms; %" PRIu64 " rows so far", pass, took_us / 1000, m->move.rows);
         if (code) return code;
-        if (pass > 1 && took_us < (pass < PASSES ? LITTLE_US : MOST_US)) return TB_OK;
+        const bool steady = took_us > before_us / 4 * 3;
+        if (pass > 1 && (took_us < LITTLE_US || (steady && (took_us < MOST_US || pass >= PASSES)))) return TB_OK;
         if (move_is_over(m)) return tb_fail(err, TB_E_BUSY, "to", "The server stops.");
+        before_us = took_us;
     }
 }
 
@@ -219,9 +225,7 @@ static tb_code run_move(write_job *job, tb_store *reader, tb_error *err)
     m->state.done = m->state.all = 0;
     tell(m, MOVE_COPIES, 0, 0, "");
     usage_wait_for(move_is_over, m);
-    usage_be_patient(true);
     const tb_code code = move_usage(m, reader, err);
-    usage_be_patient(false);
     usage_wait_for(NULL, NULL);
     m->again_us = clock_mono_us() + AGAIN_US;
     if (m->given_up) fail_for_good(m, "the request was taken back.");
