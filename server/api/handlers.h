@@ -118,7 +118,7 @@ void api_replica_status(request *r);
 void api_replica_base(request *r);
 void api_replica_base_done(request *r);
 /* What this server adds to the file's own state of replication; the followers are put into `list`. */
-tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX]);
+tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_SHOWN]);
 void api_replica_metrics(request *r, tb_buf *out);
 
 /* apikey.c */

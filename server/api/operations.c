@@ -159,12 +159,14 @@ static tb_code bind_account(const request *r, tb_args *args, tb_error *err)
     return tb_args_add(args, p, text, (size_t)len, err);
 }
 
-static tb_code check_writing(const request *r, op_work *w, tb_error *err)
+static tb_code check_writing(request *r, op_work *w, tb_error *err)
 {
     const tb_operation *op = w->args.operation;
     const tb_code role = replicas_check_write(r->worker->server, err);
     const bool open = tb_operation_open(op, r->roles, true);
     const bool tried = w->dry || tb_arg_given(&w->args, "dry-run"); /* also by a copy: it commits nothing */
+    /* A standby that is dropped is away, and perhaps it was the only one. */
+    r->writes = tb_operation_writes(&w->args) && open && !role && !tried && strcmp(op->name, "replica drop") != 0;
     if (!tb_operation_writes(&w->args) || (open && (!role || tried))) return TB_OK;
     w->reads_only = op->unwritten != NULL;
     if (w->reads_only) return TB_OK;
@@ -226,7 +228,7 @@ static tb_code run_read(write_job *job, tb_store *store, tb_error *err)
     request *r = job->owner;
     op_work *w = work_of(r);
     tb_ops ops = ops_of(r, store);
-    tb_follower list[FOLLOWERS_MAX];
+    tb_follower list[FOLLOWERS_SHOWN];
     const tb_replica_server known = api_replica_known(r->worker->server, list);
     w->reader = store;
     ops.replica = &known;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "http/acknowledge.h"
 #include "http/replicas.h"
 #include "http/clock.h"
 #include "http/query.h"
@@ -22,6 +23,10 @@
 typedef struct question {
     int64_t after, wait_s;
     int64_t until_us; /* monotonic */
+    tb_follower follower; /* who asks; without a name: it did not say */
+    tb_standby standby;   /* the same, if it is promotable */
+    bool adds;            /* it is being listed as a standby, or has been */
+    bool noted;
     /* For a header of the answer: the newest piece when it began. An answer that ends before it is not all. */
     char newest[24];
     const char *headers[3];
@@ -52,19 +57,43 @@ static tb_code read_question(request *r, question *q, tb_error *err)
     return TB_OK;
 }
 
-/* A follower says who it is, and by asking it says what it has. */
-static tb_code note_follower(request *r, const question *q, tb_error *err)
+static tb_code read_follower(request *r, question *q, tb_error *err)
 {
-    tb_follower one;
     const tb_text header = request_header(r, HEADER_REPLICA);
-    if (!header.len) return TB_OK;
-    if (!followers_read(header, &one))
-        return tb_fail(err, TB_E_VALIDATION, "Tollbook-Replica",
-                       "It is a name of at most %d letters, digits, dots, underscores and hyphens, or that and \"; promotable\".",
-                       TB_FOLLOWER_NAME);
-    one.piece = q->after;
-    followers_note(r->worker->server->followers, &one, clock_mono_us());
-    return TB_OK;
+    if (!header.len || followers_read(header, &q->follower, &q->standby)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "Tollbook-Replica",
+                   "It is a name of at most %d letters, digits, dots, underscores and hyphens, and behind \"; \" each: promotable, "
+                   "url=URL, schema=N.", TB_FOLLOWER_NAME);
+}
+
+static tb_code run_add(write_job *job, tb_store *store, tb_error *err)
+{
+    return tb_store_standby_add(store, &question_of(job->owner)->standby, err);
+}
+
+/* A promotable follower that is not listed yet, or with another address or schema, is listed before it has its answer. */
+static bool add_standby(request *r, question *q)
+{
+    server *s = r->worker->server;
+    if (q->adds || !q->follower.promotable || replicas_role(s) != ROLE_PRIMARY || acknowledge_lists(s->acknowledge, &q->standby))
+        return false;
+    q->adds = true;
+    r->job.run = run_add;
+    r->job.bytes = 0;
+    request_submit(r);
+    return true;
+}
+
+/* By asking it says what it has. */
+static void note_follower(request *r, question *q, int64_t newest)
+{
+    server *s = r->worker->server;
+    if (q->noted || !q->follower.name[0]) return;
+    q->noted = true;
+    q->follower.piece = q->after;
+    followers_note(s->followers, &q->follower, clock_mono_us());
+    r->conn->follows = q->follower.promotable;
+    if (q->follower.promotable) acknowledge_note(s->acknowledge, q->follower.name, q->after, newest);
 }
 
 /* --- the answer --- */
@@ -147,12 +176,14 @@ static void look(request *r)
 {
     question *q = question_of(r);
     server *s = r->worker->server;
-    const uint64_t turn = waiting_turn(s->waiting);
+    const int64_t commits = waiting_reached(s->waiting, WAIT_COMMIT);
     tb_replication now;
     tb_error err;
     tb_code code = read_state(r->worker->store, &now, &err);
     if (!code) code = check_after(q, &now, &err);
     const int64_t left_us = q->until_us - clock_mono_us();
+    if (!code && add_standby(r, q)) return;
+    if (!code) note_follower(r, q, now.last.number);
     if (code) {
         request_fail_as(r, &err);
     } else if (now.last.number > q->after) {
@@ -161,7 +192,7 @@ static void look(request *r)
         request_text(r);
         request_answer_text(r, 200, PIECES_TYPE);
     } else {
-        request_wait(r, turn, left_us);
+        request_wait(r, commits, left_us);
     }
 }
 
@@ -174,21 +205,23 @@ void api_replica_pieces(request *r)
         return;
     }
     tb_code code = read_question(r, q, &err);
-    if (!code) code = note_follower(r, q, &err);
+    if (!code) code = read_follower(r, q, &err);
     if (code) request_fail_as(r, &err);
     else look(r);
 }
 
 void api_replica_pieces_done(request *r)
 {
-    look(r);
+    if (question_of(r)->adds && !question_of(r)->noted && r->job.code) request_fail_as(r, &r->job.err);
+    else look(r);
 }
 
 /* --- the state --- */
 
-tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
+tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_SHOWN])
 {
-    const size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
+    size_t n = s->followers ? followers_list(s->followers, clock_mono_us(), list) : 0;
+    if (s->replicated && replicas_role(s) != ROLE_STANDBY) n = acknowledge_add_listed(s->acknowledge, list, n);
     const copy_server *copy = replicas_copy(s);
     return (tb_replica_server){.role = replicas_role_name(s), .followers = list, .n_followers = n,
                                .lag_us = copy ? copy_lag_us(copy) : 0};
@@ -198,7 +231,7 @@ tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_MAX])
 void api_replica_status(request *r)
 {
     server *s = r->worker->server;
-    tb_follower list[FOLLOWERS_MAX];
+    tb_follower list[FOLLOWERS_SHOWN];
     const tb_replica_server known = api_replica_known(s, list);
     tb_args args;
     tb_reply made;
@@ -237,10 +270,11 @@ static void put_lags(request *r, const tb_replica_server *known, tb_buf *out)
 void api_replica_metrics(request *r, tb_buf *out)
 {
     server *s = r->worker->server;
-    tb_follower list[FOLLOWERS_MAX];
+    tb_follower list[FOLLOWERS_SHOWN];
     tb_replication now;
     tb_error err;
     if (!s->replicated || read_state(r->worker->store, &now, &err) || !now.last.number) return;
+    const int64_t asked = (int64_t)followers_list(s->followers, clock_mono_us(), list);
     const tb_replica_server known = api_replica_known(s, list);
     const struct {
         const char *name, *help;
@@ -249,11 +283,17 @@ void api_replica_metrics(request *r, tb_buf *out)
         {"tollbook_replica_piece", "Number of the newest piece for copies.", now.last.number},
         {"tollbook_replica_epoch", "A promotion raises it.", now.last.epoch},
         {"tollbook_replica_bytes_kept", "Bytes of the pieces that are kept.", now.bytes},
-        {"tollbook_replica_followers", "Copies that asked for pieces within the last hour.", (int64_t)known.n_followers},
+        {"tollbook_replica_followers", "Copies that asked for pieces within the last hour.", asked},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         metrics_sample(out, rows[i].name, "gauge", rows[i].help, (uint64_t)rows[i].value);
     tb_buf_fmt(out, "# HELP tollbook_replica_role 1 for the role that this server has.\n# TYPE tollbook_replica_role gauge\n"
                     "tollbook_replica_role{role=\"%s\"} 1\n", known.role);
+    if (s->options.acknowledge_standby) {
+        metrics_sample(out, "tollbook_replica_answers_waiting", "gauge", "Answers to writes that wait for a standby.",
+                       waiting_count(s->waiting, WAIT_PIECE));
+        metrics_sample(out, "tollbook_unprotected", "gauge", "1 while answers to writes do not wait for a standby that is away.",
+                       acknowledge_unprotected(s->acknowledge));
+    }
     put_lags(r, &known, out);
 }

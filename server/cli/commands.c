@@ -537,6 +537,7 @@ cli_command cli_commands[] = {
      OPTIONS(usage_migrate_options),
      .run = cli_usage_migrate},
     {.name = "replica status", .group = CLI_RUN, .operation = "replica status"},
+    {.name = "replica drop", .group = CLI_RUN, .operation = "replica drop"},
     {.name = "replica off", .group = CLI_RUN, .operation = "replica off"},
     {.name = "retain", .group = CLI_UNDO, .operation = "retain"},
     {.name = "forget", .group = CLI_UNDO, .operation = "forget"},

@@ -4,6 +4,7 @@
 
 #define KEEP_US    (INT64_C(24) * 3600 * 1000000)
 #define KEEP_BYTES INT64_C(10000000000)
+#define LONGEST_WAIT_S 10
 
 typedef enum unit_kind { UNIT_US, UNIT_BYTES } unit_kind;
 
@@ -34,6 +35,31 @@ static bool read_keep(const char *text, unit_kind *ret_kind, int64_t *ret)
     return false;
 }
 
+/* One of two words; by default the first. -1: it is another one. */
+static int read_word(const cli_call *call, const char *option, const char *first, const char *second)
+{
+    const char *text = cli_text(call, option);
+    if (!text || strcmp(text, first) == 0) return 0;
+    if (strcmp(text, second) == 0) return 1;
+    cli_say(call, "--%s %.40s: must be %s or %s.", option, text, first, second);
+    return -1;
+}
+
+static int read_acknowledge(const cli_call *call, server_options *o)
+{
+    const int waits = read_word(call, "acknowledge-after", "commit", "standby");
+    const int absent = read_word(call, "standby-absent", "refuse", "continue");
+    if (waits < 0 || absent < 0) return tb_code_exit(TB_E_USAGE);
+    if (!waits && (cli_given(call, "standby-absent") || cli_given(call, "standby-wait"))) {
+        cli_say(call, "--standby-wait and --standby-absent need --acknowledge-after standby.");
+        return tb_code_exit(TB_E_USAGE);
+    }
+    o->acknowledge_standby = waits;
+    o->standby_absent = absent;
+    o->standby_wait_us = cli_number(call, "standby-wait", LONGEST_WAIT_S) * 1000000;
+    return 0;
+}
+
 int cli_read_replicas(const cli_call *call, server_options *o)
 {
     int64_t keep[] = {[UNIT_US] = KEEP_US, [UNIT_BYTES] = KEEP_BYTES}, size;
@@ -51,7 +77,7 @@ int cli_read_replicas(const cli_call *call, server_options *o)
     }
     o->keep_us = keep[UNIT_US];
     o->keep_bytes = keep[UNIT_BYTES];
-    return 0;
+    return read_acknowledge(call, o);
 }
 
 void cli_warn_replicas(const cli_call *call, const server *s)

@@ -117,6 +117,18 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .kind = CLI_TEXT,                                                                         \
          .repeats = true,                                                                          \
          .help = "how long pieces are kept, and how many bytes of them; default 24h and 10GB"},    \
+        {.name = "acknowledge-after",                                                              \
+         .value = "WHEN",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "when a write is answered with success: commit, once it is on this disk, or standby, once all "  \
+                 "listed standbys have it too; default commit"},                                   \
+        SERVE_NUMBER("standby-wait", "SECONDS", 1, 3600,                                           \
+                     "with --acknowledge-after standby: how long an answer waits; default 10"),    \
+        {.name = "standby-absent",                                                                 \
+         .value = "WHAT",                                                                          \
+         .kind = CLI_TEXT,                                                                         \
+         .help = "what then: refuse, the answer is 503, or continue, answers do not wait for a standby that is "  \
+                 "away, nor for one while none is listed; default refuse"},                        \
         CLI_USAGE_OPTIONS,                                                                         \
         SERVE_NUMBER("usage-compact-rows", "N", 0, 1000000000,                                     \
                      "with --usage: a month is compacted once it has this many uncompacted rows; "  \

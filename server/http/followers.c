@@ -29,24 +29,67 @@ void followers_free(followers *f)
     free(f);
 }
 
-bool followers_read(tb_text header, tb_follower *ret)
+/* The text up to the next ';', without the spaces before it; *at is behind that then. */
+static tb_text next_part(const char **at, const char *end)
+{
+    while (*at < end && **at == ' ')
+        ++*at;
+    const char *from = *at, *stop = memchr(from, ';', (size_t)(end - from));
+    if (!stop) stop = end;
+    *at = stop < end ? stop + 1 : end;
+    return (tb_text){from, (size_t)(stop - from)};
+}
+
+static bool begins_with(tb_text part, const char *name, tb_text *ret_value)
+{
+    const size_t n = strlen(name);
+    *ret_value = (tb_text){part.data + n, part.len - n};
+    return part.len > n && memcmp(part.data, name, n) == 0;
+}
+
+static bool read_schema(tb_text value, int64_t *ret)
+{
+    *ret = 0;
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9') return false;
+        *ret = *ret * 10 + (value.data[i] - '0');
+    }
+    return value.len <= 6;
+}
+
+/* An address, of letters that need no quotes anywhere. */
+static bool read_url(tb_text value, char ret[TB_STANDBY_URL + 1])
+{
+    tb_text rest;
+    if (value.len > TB_STANDBY_URL || (!begins_with(value, "http://", &rest) && !begins_with(value, "https://", &rest))) return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.data[i] <= ' ' || value.data[i] > '~' || strchr("\"'<>\\`", value.data[i])) return false;
+    memcpy(ret, value.data, value.len);
+    ret[value.len] = 0;
+    return true;
+}
+
+bool followers_read(tb_text header, tb_follower *ret, tb_standby *ret_standby)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-    static const char word[] = "promotable";
-    const char *at = header.data;
-    size_t n = 0, left;
+    const char *at = header.data, *end = at + header.len;
+    const tb_text name = next_part(&at, end);
     *ret = (tb_follower){.piece = 0};
-    while (n < header.len && at[n] && strchr(letters, at[n]))
-        n++;
-    if (n == 0 || n > TB_FOLLOWER_NAME) return false;
-    memcpy(ret->name, at, n);
-    if (n == header.len) return true;
-    if (at[n] != ';') return false;
-    at += n + 1;
-    for (left = header.len - n - 1; left && *at == ' '; left--)
-        at++;
-    ret->promotable = left == sizeof word - 1 && memcmp(at, word, left) == 0;
-    return ret->promotable;
+    *ret_standby = (tb_standby){.schema = 0};
+    for (size_t i = 0; i < name.len; i++)
+        if (!name.data[i] || !strchr(letters, name.data[i])) return false;
+    if (name.len == 0 || name.len > TB_FOLLOWER_NAME) return false;
+    memcpy(ret->name, name.data, name.len);
+    memcpy(ret_standby->name, name.data, name.len);
+    while (at < end) {
+        const tb_text part = next_part(&at, end);
+        tb_text value;
+        if (part.len == 10 && memcmp(part.data, "promotable", 10) == 0) ret->promotable = true;
+        else if (begins_with(part, "url=", &value) && read_url(value, ret_standby->url)) continue;
+        else if (begins_with(part, "schema=", &value) && read_schema(value, &ret_standby->schema)) continue;
+        else return false;
+    }
+    return end[-1] != ';';
 }
 
 static void remove_at(followers *f, size_t i)

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "http/access.h"
+#include "http/acknowledge.h"
 #include "http/front/body.h"
 #include "http/clock.h"
 #include "http/media.h"
@@ -304,11 +305,22 @@ void request_submit_base(request *r)
     submit_to_pool(r, LANE_BASE, r->account);
 }
 
-void request_wait(request *r, uint64_t turn, int64_t wait_us)
+static void wait_for(request *r, wait_kind kind, int64_t number, int64_t wait_us)
 {
     r->job.wait_us = wait_us;
     suspend_for_job(r);
-    waiting_add(r->worker->server->waiting, &r->job, turn);
+    waiting_add(r->worker->server->waiting, kind, number, &r->job);
+}
+
+void request_wait(request *r, int64_t commits, int64_t wait_us)
+{
+    wait_for(r, WAIT_COMMIT, commits + 1, wait_us);
+}
+
+void request_hold(request *r, int64_t piece, int64_t wait_us)
+{
+    r->held = true;
+    wait_for(r, WAIT_PIECE, piece, wait_us);
 }
 
 void request_submit_parse(request *r)
@@ -334,6 +346,7 @@ static tb_code run_handler(write_job *job, tb_store *store, tb_error *err)
 /* Resets the reply and the handler's state, as before the handler ran. */
 static void drop_answer(request *r)
 {
+    if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
     answer_drop(r->reply.answer);
     if (r->reply.source.release) r->reply.source.release(r->reply.source.ctx);
     r->reply = (reply){.close = r->reply.close};
@@ -367,8 +380,21 @@ void request_submit_piece(request *r, size_t shard)
     submit_remote(r, shard, run_piece);
 }
 
+/* The answer has waited for the standbys. */
+static enum MHD_Result send_held(request *r)
+{
+    tb_error err;
+    r->waiting = r->held = false;
+    if (acknowledge_end(r, &err)) {
+        drop_answer(r);
+        request_fail_verbatim(r, &err);
+    }
+    return reply_send(r) ? MHD_YES : MHD_NO;
+}
+
 static enum MHD_Result last_call(request *r)
 {
+    if (r->held) return send_held(r);
     if (r->waiting) {
         r->waiting = false;
         if (!r->retried) {
@@ -397,6 +423,12 @@ static enum MHD_Result last_call(request *r)
         if (r->waiting) return MHD_YES;
     }
     body_drop(r);
+    tb_error err;
+    if (acknowledge_begin(r, &err)) {
+        drop_answer(r);
+        request_fail_verbatim(r, &err);
+    }
+    if (r->held) return MHD_YES;
     return reply_send(r) ? MHD_YES : MHD_NO;
 }
 
@@ -464,9 +496,8 @@ static void on_completed(void *cls, struct MHD_Connection *mhd, void **con_cls,
     }
     count_received(r);
     body_drop(r);
-    if (r->reply.secret && r->text.data) sodium_memzero(r->text.data, r->text.cap);
-    if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     drop_answer(r);
+    if (r->text.cap > TEXT_KEPT) tb_buf_release(&r->text);
     conn_set_phase(r->conn, CONN_IDLE, 0, now_us);
     if (how == MHD_REQUEST_TERMINATED_COMPLETED_OK) conn_answered(r->conn);
 }

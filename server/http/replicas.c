@@ -1,5 +1,6 @@
 #include "http/replicas.h"
 
+#include "http/acknowledge.h"
 #include "http/clock.h"
 #include "http/message.h"
 
@@ -18,6 +19,8 @@ tb_code replicas_open(server *s, tb_error *err)
     tb_code code = tb_store_replication(s->store, &now, err);
     if (code) return code;
     s->replicated = now.last.number > 0;
+    if (!s->replicated && !s->options.replicas && s->options.acknowledge_standby)
+        return tb_fail(err, TB_E_USAGE, NULL, "--acknowledge-after standby: %s is not replicated. Give --replicas too.", s->options.db);
     if (s->replicated || !s->options.replicas || s->options.copy.link.url) return TB_OK;
     code = tb_store_write(s->store, switch_on, s, err);
     if (code) return code;
@@ -87,13 +90,17 @@ bool replicas_start(server *s)
     s->waiting = waiting_new(s->pool);
     s->followers = followers_new();
     s->bases = bases_new(o->db);
+    s->acknowledge = acknowledge_new(s);
     if (!o->idle || replicas_copy(s))
         o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s};
-    return s->waiting && s->followers && s->bases;
+    if (!s->waiting || !s->followers || !s->bases || !s->acknowledge) return false;
+    acknowledge_take_list(s->acknowledge, s->store);
+    return true;
 }
 
 void replicas_free(server *s)
 {
+    acknowledge_free(s->acknowledge);
     waiting_free(s->waiting);
     followers_free(s->followers);
     bases_free(s->bases);

@@ -79,6 +79,8 @@ typedef struct request {
     bool handled; /* the handler has run */
     bool waiting; /* for its job */
     bool write_next; /* set by a pool job's run: the writer runs r->job next, as run left it */
+    bool writes;  /* an operation that writes; other routes say it by their row */
+    bool held;    /* the answer waits for the standbys */
     bool retried; /* the job runs the handler again, which has to ask a usage server */
     struct stream *stream; /* the answer, if it is a stream */
     bool over;    /* the body outgrew its limit: the rest is discarded */
@@ -182,9 +184,12 @@ void request_submit_slow(request *r);
 void request_submit_outbound(request *r);
 void request_submit_parse(request *r);
 void request_submit_base(request *r);
-/* Suspends the connection until the next commit, no longer than wait_us; then `finish` is called. turn: what waiting_turn
- * returned before the handler looked into the store. */
-void request_wait(request *r, uint64_t turn, int64_t wait_us);
+/* Suspends the connection until the next commit, no longer than wait_us; then `finish` is called. commits: what
+ * waiting_reached returned before the handler looked into the store. */
+void request_wait(request *r, int64_t commits, int64_t wait_us);
+/* Suspends the connection until the standbys have this piece, no longer than wait_us; then the answer that is made is sent,
+ * or what acknowledge_end makes of it. */
+void request_hold(request *r, int64_t piece, int64_t wait_us);
 /* The same for the next piece of r->stream, which needs this usage server. */
 void request_submit_piece(request *r, size_t shard);
 

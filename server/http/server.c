@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "http/acknowledge.h"
 #include "http/clock.h"
 #include "http/handler.h"
 #include "http/message.h"
@@ -412,7 +413,10 @@ static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
     if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
         atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
     note_links(s, tb_store_links(store));
-    if (s->waiting) waiting_commit(s->waiting);
+    if (s->replicated) {
+        acknowledge_take_list(s->acknowledge, store);
+        waiting_commit(s->waiting);
+    }
     (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
     return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
 }
@@ -581,10 +585,10 @@ bool server_stop(server *s)
     copy_stop(s->copy);
     for (job_lane lane = 0; lane < LANE_PARSE; lane++)
         job_pool_halt(s->pool, lane);
-    for (job_lane lane = 0; lane <= LANE_REMOTE; lane++)
-        job_pool_join(s->pool, lane);
     job_pool_join(s->pool, LANE_WAIT);
     if (s->waiting) waiting_end(s->waiting);
+    for (job_lane lane = 0; lane <= LANE_REMOTE; lane++)
+        job_pool_join(s->pool, lane);
     if (!wait_for_clients(s)) return false;
     front_stop(s->front);
     job_pool_halt(s->pool, LANE_PARSE);

@@ -45,6 +45,8 @@
 #define SERVER_REMOTE_SHARE   5
 #define SERVER_BLOCKS_MAX     (SERVER_WORKERS_MAX + SERVER_REMOTE_THREADS)
 
+typedef struct acknowledge acknowledge;
+
 /* What this server is to its copies, and to clients that write. */
 typedef enum server_role { ROLE_PRIMARY, ROLE_STANDBY, ROLE_SUPERSEDED } server_role;
 
@@ -76,6 +78,9 @@ typedef struct server_options {
     copy_options copy;            /* of a standby or a read replica */
     bool replicas;                /* switches replication on */
     int64_t keep_us, keep_bytes;  /* of pieces */
+    bool acknowledge_standby;     /* an answer to a write waits for the standbys: acknowledge.h */
+    bool standby_absent;          /* and not for those that are away */
+    int64_t standby_wait_us;      /* the longest such wait */
     int64_t (*clock)(void);       /* for the moments of pieces, in microseconds since 1970 */
     periodic_task tasks[PERIODIC_TASKS_MAX];
     size_t n_tasks;
@@ -154,9 +159,10 @@ typedef struct server {
     _Atomic uint64_t version;     /* the store's, as of the last commit */
     _Atomic int64_t committed_us; /* when it grew, monotonic; INT64_MIN: not since the start */
     _Atomic size_t bodies;        /* bytes of bodies held */
-    bool replicated;                          /* the file is; the three are NULL where it is not */
+    bool replicated;                          /* the file is; the four are NULL where it is not */
     waiting *waiting;
     followers *followers;
+    acknowledge *acknowledge;
     bases *bases;
     stream_slots *stream_slots;               /* for streamed answers */
     window *log_window;           /* requests for logs, by pull zone */

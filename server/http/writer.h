@@ -46,6 +46,7 @@ typedef struct write_job {
     bool grouped; /* and reads none: its usage is written with that of other jobs (tb_store_group_batches) */
     bool alone;   /* it needs a transaction of its own, which reads the state of the last commit */
     bool bare;    /* and makes that itself: a piece that a copy applies */
+    int64_t number; /* what a waiting request waits for (jobs/waiting.h) */
     /* Set by the writer before done. */
     tb_code code;
     tb_error err; /* where code is not TB_OK */

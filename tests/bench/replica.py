@@ -1,5 +1,5 @@
 """The workload `replica` of `run` beside this file: a log in batches of 5,000 lines to a server alone, to one whose commits make
-pieces, and to one that a standby follows. All times are of processors, but the last: from the last acknowledgement until the
+pieces, to one that a standby follows, and to one that answers when the standby has it. All times are of processors, but the last: from the last acknowledgement until the
 standby has it."""
 import json
 import time

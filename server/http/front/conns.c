@@ -134,6 +134,7 @@ conns_verdict conns_admit(conns *c, int fd, const struct sockaddr *peer, conn **
             if (c->per_worker[w] < c->per_worker[least]) least = w;
         k->fd = fd;
         k->peer = from;
+        k->follows = false;
         k->worker = least;
         c->per_worker[least]++;
         c->open++;
@@ -264,7 +265,7 @@ static uint64_t eviction_rank(const conns *c, const conn *k, int64_t now_us)
     switch (conn_phase_of(k)) {
     case CONN_HEAD:
         return left_us + SLOW_US > (uint64_t)c->limits.head_us ? UINT64_MAX : left_us;
-    case CONN_IDLE: return idle + left_us;
+    case CONN_IDLE: return k->follows ? UINT64_MAX : idle + left_us;
     case CONN_BODY:
     case CONN_SEND:
         if (!k->look_us || k->rate >= (uint64_t)c->limits.bytes_per_s) return UINT64_MAX;

@@ -91,6 +91,7 @@ typedef struct conn {
     struct in6_addr peer; /* IPv4 mapped */
     struct request *request;
     struct tls *tls; /* its session; NULL: plain */
+    _Atomic bool follows; /* a standby's, for which answers may wait: it is never evicted while it is idle */
 
     /* The rest is the front's own. Its deadline (conns.c): */
     struct conns *conns; /* its table */

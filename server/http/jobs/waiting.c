@@ -9,40 +9,46 @@
 struct waiting {
     job_pool *pool;
     pthread_mutex_t lock;
-    write_job *first;
-    uint64_t turn; /* commits so far */
-    bool woken;    /* one of them since all were last released */
+    struct {
+        write_job *first;
+        size_t n;
+        int64_t reached;
+    } kinds[WAIT_KINDS];
+    bool woken;      /* a number was reached since all were last looked at */
     bool ended;
+    int64_t next_us; /* when the first of them is over; monotonic */
     write_job release; /* the lane's only job */
 };
 
-static int64_t left_us(const write_job *job)
+/* Takes those out of the lists whose wait is over, or all. With the lock held. */
+static write_job *take_over(waiting *w, bool all)
 {
-    const int64_t left = job->since_us + job->wait_us - clock_mono_us();
-    return left > 0 ? left : 0;
-}
-
-/* Takes those out of the list whose wait is over. With the lock held. */
-static write_job *take_over(waiting *w)
-{
+    const int64_t now_us = clock_mono_us();
     write_job *over = NULL;
-    for (write_job **at = &w->first, *job; (job = *at);) {
-        if (!w->woken && !w->ended && left_us(job) > 0) {
-            at = &job->next;
-            continue;
-        }
-        *at = job->next;
-        job->next = over;
-        over = job;
-    }
     w->woken = false;
+    w->next_us = INT64_MAX;
+    for (int kind = 0; kind < WAIT_KINDS; kind++)
+        for (write_job **at = &w->kinds[kind].first, *job; (job = *at);) {
+            const bool reached = w->kinds[kind].reached >= job->number;
+            const int64_t end_us = job->since_us + job->wait_us;
+            if (!reached && !all && end_us > now_us) {
+                if (end_us < w->next_us) w->next_us = end_us;
+                at = &job->next;
+                continue;
+            }
+            *at = job->next;
+            w->kinds[kind].n--;
+            job->code = reached ? TB_OK : TB_E_STOPPED;
+            job->next = over;
+            over = job;
+        }
     return over;
 }
 
-static void release_over(waiting *w)
+static void release(waiting *w, bool all)
 {
     pthread_mutex_lock(&w->lock);
-    write_job *over = take_over(w);
+    write_job *over = take_over(w, all);
     pthread_mutex_unlock(&w->lock);
     for (write_job *next; over; over = next) {
         next = over->next;
@@ -53,7 +59,7 @@ static void release_over(waiting *w)
 static tb_code run_release(write_job *job, tb_store *store, tb_error *err)
 {
     (void)store, (void)err;
-    release_over(job->owner);
+    release(job->owner, false);
     return TB_OK;
 }
 
@@ -67,12 +73,11 @@ static write_job *next_release(void *ctx, unsigned thread, tb_store *reader, int
     waiting *w = ctx;
     (void)thread, (void)reader;
     pthread_mutex_lock(&w->lock);
-    int64_t soonest_us = w->woken ? 0 : INT64_MAX;
-    for (const write_job *job = w->first; job && soonest_us > 0; job = job->next)
-        if (left_us(job) < soonest_us) soonest_us = left_us(job);
+    const int64_t left_us = w->next_us - clock_mono_us();
+    const bool due = w->woken || left_us <= 0, none = w->next_us == INT64_MAX;
     pthread_mutex_unlock(&w->lock);
-    if (soonest_us > 0) {
-        *wait_us = soonest_us;
+    if (!due) {
+        *wait_us = none ? INT64_MAX : left_us;
         return NULL;
     }
     w->release = (write_job){.run = run_release, .done = release_done, .owner = w};
@@ -84,6 +89,7 @@ waiting *waiting_new(job_pool *pool)
     waiting *w = calloc(1, sizeof *w);
     if (!w) return NULL;
     w->pool = pool;
+    w->next_us = INT64_MAX;
     pthread_mutex_init(&w->lock, NULL);
     job_pool_set_source(pool, LANE_WAIT, next_release, w);
     return w;
@@ -96,37 +102,67 @@ void waiting_free(waiting *w)
     free(w);
 }
 
-uint64_t waiting_turn(waiting *w)
+int64_t waiting_reached(waiting *w, wait_kind kind)
 {
     pthread_mutex_lock(&w->lock);
-    const uint64_t turn = w->turn;
+    const int64_t reached = w->kinds[kind].reached;
     pthread_mutex_unlock(&w->lock);
-    return turn;
+    return reached;
 }
 
-void waiting_add(waiting *w, write_job *job, uint64_t turn)
+size_t waiting_count(waiting *w, wait_kind kind)
 {
-    job->code = TB_OK;
-    job->since_us = clock_mono_us();
     pthread_mutex_lock(&w->lock);
-    const bool over = w->ended || w->turn != turn;
+    const size_t n = w->kinds[kind].n;
+    pthread_mutex_unlock(&w->lock);
+    return n;
+}
+
+void waiting_add(waiting *w, wait_kind kind, int64_t number, write_job *job)
+{
+    job->number = number;
+    job->since_us = clock_mono_us();
+    const int64_t end_us = job->since_us + job->wait_us;
+    pthread_mutex_lock(&w->lock);
+    const bool reached = w->kinds[kind].reached >= number, over = w->ended || reached;
+    const bool next = !over && end_us < w->next_us;
+    job->code = reached ? TB_OK : TB_E_STOPPED;
+    if (next) w->next_us = end_us;
     if (!over) {
-        job->next = w->first;
-        w->first = job;
+        job->next = w->kinds[kind].first;
+        w->kinds[kind].first = job;
+        w->kinds[kind].n++;
     }
     pthread_mutex_unlock(&w->lock);
     if (over) job->done(job);
-    else job_pool_wake(w->pool, LANE_WAIT); /* its time may be the next one */
+    else if (next) job_pool_wake(w->pool, LANE_WAIT);
+}
+
+/* With the lock held; ends it. */
+static void reach(waiting *w, wait_kind kind, int64_t number)
+{
+    const bool wake = w->kinds[kind].first && number > w->kinds[kind].reached;
+    w->kinds[kind].reached = number;
+    w->woken |= wake;
+    pthread_mutex_unlock(&w->lock);
+    if (wake) job_pool_wake(w->pool, LANE_WAIT);
+}
+
+void waiting_reach(waiting *w, wait_kind kind, int64_t number)
+{
+    pthread_mutex_lock(&w->lock);
+    reach(w, kind, number);
 }
 
 void waiting_commit(waiting *w)
 {
     pthread_mutex_lock(&w->lock);
-    w->turn++;
-    w->woken = w->first != NULL;
-    const bool wake = w->woken;
-    pthread_mutex_unlock(&w->lock);
-    if (wake) job_pool_wake(w->pool, LANE_WAIT);
+    reach(w, WAIT_COMMIT, w->kinds[WAIT_COMMIT].reached + 1);
+}
+
+void waiting_release(waiting *w)
+{
+    release(w, true);
 }
 
 void waiting_end(waiting *w)
@@ -134,5 +170,5 @@ void waiting_end(waiting *w)
     pthread_mutex_lock(&w->lock);
     w->ended = true;
     pthread_mutex_unlock(&w->lock);
-    release_over(w);
+    release(w, true);
 }
