@@ -115,10 +115,10 @@ class Network:
     def mend(self):
         with self.changed:
             self.cut = set()
-            self.faults = []
             self.changed.notify_all()
 
     def close(self):
+        self.fail()
         self.mend()
         self.socket.close()
         for end in tuple(self.ends):
