@@ -6,7 +6,7 @@ import atexit
 import os
 import random
 import re
-import signal
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,11 +27,13 @@ from test_billing import BOOK  # noqa: E402
 from test_standby import ASKED, OPERATOR, Primary, Standby, state  # noqa: E402
 
 SEED = random_seed()
-ROUNDS = int(os.environ.get("R") or (240 if LONG else 9))
+ROUNDS = 240 if LONG else 9
 BACKUP_ROUNDS = 60 if LONG else 3
 ENDED = "follows its primary no longer"
 NO_NEWS = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 0\r\n\r\n"
 HERE_ALONE = ("piece",)  # a copy keeps pieces by its own rule
+SMALL = Path(sys.argv[2]) if sys.argv[1:2] == ["inside"] else None  # where small disks may be mounted
+RESTORED_ALONE = ("piece", "head", "meta")  # what is restored is not replicated
 counts = Counter()
 atexit.register(lambda: print(", ".join(f"{what} {n}" for what, n in sorted(counts.items())), flush=True))
 
@@ -40,6 +42,20 @@ def started(server):
     """Nothing outlives the test that failed."""
     atexit.register(lambda: server.process.poll() is None and server.process.kill())
     return server
+
+
+def fill(disk):
+    """Until there is no room."""
+    with open(disk / "ballast", "ab", buffering=0) as file:
+        try:
+            while file.write(bytes(4096)):
+                pass
+        except OSError:
+            pass
+
+
+def free(disk):
+    (disk / "ballast").unlink(missing_ok=True)
 
 
 def kill(server):
@@ -298,5 +314,237 @@ class Stream(Pair):
             counts[name] += 1
 
 
-if __name__ == "__main__":
+class Backup(Pair):
+    """A continuous backup of the primary over the same network. What it restores is what the primary had at that piece."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = self.primary.path / "d"
+        self.moments = []  # (piece, content, anchor), of the primary while it rested
+        self.process = None
+        self.addCleanup(lambda: self.process and self.process.poll() is None and self.process.kill())
+
+    def begin(self):
+        self.said = self.primary.path / "follow.said"
+        with open(self.said, "wb") as said:
+            self.process = subprocess.Popen(
+                [TOLLBOOK, "backup", "--follow", self.folder, "--server", self.network.url, "--key-file", self.primary.key_file,
+                 "--every", "20ms", "--base-every", self.rng.choice(("1s", "24h"))], stderr=said, env=ENVIRONMENT)
+        atexit.register(lambda process=self.process: process.poll() is None and process.kill())
+
+    def note(self):
+        self.moments.append((state(self.primary)["piece"], content(self.primary.db, RESTORED_ALONE), self.operation(self.primary, "anchor")["digest"]))
+
+    def until_it_is_there(self, piece):
+        """Its folder has the primary's newest piece. It begins again where it ended, which it says."""
+        end = time.monotonic() + PATIENCE
+        while not any(int(re.split(r"[-.]", path.name)[-2]) >= piece for path in self.folder.glob("[bp]*-*.*") if ".part" not in path.name):
+            self.assertLess(time.monotonic(), end, self.said.read_text())
+            if self.process.poll() is not None:
+                self.assertTrue(self.said.read_text())
+                self.begin()
+            time.sleep(0.005)
+
+    def stop(self):
+        self.process.terminate()
+        self.assertEqual(self.process.wait(PATIENCE), 0, self.said.read_text())
+
+    def restored(self, piece):
+        out = self.primary.path / "restored.db"
+        out.unlink(missing_ok=True)
+        done = run("restore", self.folder, "--out", out, "--piece", piece, expect=None)
+        return done, out
+
+    def check(self, why):
+        piece, rows, anchor = self.rng.choice(self.moments)
+        done, out = self.restored(piece)
+        self.assertEqual(done.returncode, 0, (why, done.stderr))
+        self.assertEqual(dict(row.split(" ", 1) for row in done.stdout.decode().splitlines())["anchor"], anchor, why)
+        ours = content(out, RESTORED_ALONE)
+        self.assertEqual([name for name in rows if rows[name] != ours.get(name)], [], why)
+
+    # --- rounds ---
+
+    def killed(self):
+        self.write(self.rng.randrange(1, 4))
+        self.process.kill()
+        self.process.wait()
+        self.write(1)
+        self.begin()
+
+    def killed_within_an_answer(self):
+        def half(answer):
+            whole = answer.wire()
+            self.process.kill()
+            return whole[:self.rng.randrange(len(whole))], True
+
+        self.network.fail(half, only=b"GET /replica/")
+        self.write(2)
+        self.process.wait(PATIENCE)
+        self.begin()
+
+    def network_is_cut(self):
+        self.network.break_off(*self.rng.choice((("there",), ("back",))), silent=self.rng.random() < 0.5)
+        self.write(2)
+        self.network.mend()
+
+    def answers_fail(self):
+        faults = self.faults
+        kinds = (faults.damage, faults.damage_anywhere, faults.shuffle, faults.double, faults.withhold, faults.cut, faults.shorten, faults.lose,
+                 faults.old, faults.foreign, LOSE_REQUEST)
+        self.network.fail(*[self.rng.choice(kinds) for _ in range(2)], only=b"GET /replica/")
+        self.write(self.rng.randrange(2, 5))
+        self.until_it_is_there(state(self.primary)["piece"])
+        self.network.fail()
+
+    def base_fails(self):
+        """The copy begins in another folder."""
+        self.stop()
+        self.moments.clear()
+        self.folder = self.folder.with_name(self.folder.name + "d")
+        faults = self.faults
+        self.network.fail(self.rng.choice((faults.damage, faults.cut, faults.lose, faults.damage_anywhere)), only=b"GET /replica/base")
+        self.begin()
+        self.write(1)
+
+    def primary_is_killed(self):
+        self.write(1)
+        kill(self.primary)
+        self.restart_primary()
+        self.write(2)
+
+    def file_is_damaged(self):
+        """A restore refuses it, or does not need what is damaged."""
+        self.stop()
+        file = self.rng.choice([path for path in self.folder.iterdir() if path.suffix in (".db", ".tbp")])
+        whole = file.read_bytes()
+        at = self.rng.choice([i for i in range(len(whole)) if whole[i]]) if len(whole) < 1 << 22 else self.rng.randrange(len(whole))
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ self.rng.randrange(1, 256)]) + whole[at + 1:])
+        if self.moments:
+            piece, rows, _ = self.rng.choice(self.moments)
+            done, out = self.restored(piece)
+            if done.returncode:
+                self.assertIn(b"\n", done.stderr)
+                counts["a damaged backup is refused"] += 1
+            else:
+                ours = content(out, RESTORED_ALONE)
+                self.assertEqual([name for name in rows if rows[name] != ours.get(name)], [], (file, at))
+        file.write_bytes(whole)
+        self.begin()
+
+    def test_rounds(self):
+        self.begin()
+        self.write(2)
+        kinds = [self.killed, self.killed_within_an_answer, self.network_is_cut, self.answers_fail, self.base_fails, self.primary_is_killed,
+                 self.file_is_damaged]
+        for i in range(BACKUP_ROUNDS):
+            if i % len(kinds) == 0:
+                self.rng.shuffle(kinds)
+            act = kinds[i % len(kinds)]
+            act()
+            self.network.fail()
+            self.note()
+            self.until_it_is_there(self.moments[-1][0])
+            self.check(f"round {i}: {act.__name__}, TB_SEED={SEED}")
+            counts[f"backup: {act.__name__.replace('_', ' ')}"] += 1
+        self.stop()
+
+
+class Full(Pair):
+    """Databases on small disks, which are full and then are not. Both servers go on by themselves; a start that needs more says so."""
+
+    def begin(self):
+        self.theirs, self.ours = (SMALL / name for name in "ps")
+        self.primary.stop()
+        self.primary.db = shutil.move(self.primary.db, self.theirs / "t.db")
+        self.restart_primary()
+        super().begin()
+        self.standby.stop()
+        self.standby.db = self.ours / "copy.db"
+        self.standby.start()
+        self.write()
+        self.same("begun")
+
+    def until_it_says(self, pattern):
+        end = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.standby.messages()):
+            self.assertLess(time.monotonic(), end, self.standby.messages())
+            time.sleep(0.005)
+
+    def standby_is_full(self):
+        fill(self.ours)
+        self.write_until(lambda _: re.search(r"nothing can be taken.*(full|space)", self.standby.messages()))
+        self.assertEqual(self.standby.get("/user").status, 200)
+
+    def write_until(self, what):
+        for _ in range(400):
+            write = self.load.write()
+            with self.primary.wire() as wire:
+                answer = write.send(wire, self.primary.keys)
+            if answer.status in (200, 201):
+                self.load.acknowledge(write, answer)
+            if what(answer.status):
+                return write, answer
+        self.fail("a full disk is never noticed")
+        return None
+
+    def primary_is_full(self):
+        fill(self.theirs)
+        write, answer = self.write_until(lambda status: status not in (200, 201))
+        self.assertIn(answer.status, (503, 507), answer.body)
+        self.assertRegex(answer.json()["Message"], "(?i)space|full")
+        self.assertTrue(self.follows(), self.standby.messages())
+        free(self.theirs)
+        if write.repeats:
+            self.write_one(write)
+
+    def no_room_for_a_copy(self):
+        self.assertEqual(self.standby.stop(), 0)
+        Path(self.standby.db).unlink()
+        fill(self.ours)
+        with self.assertRaises(AssertionError):
+            self.begin_anew(self.standby.db)
+        self.assertRegex(self.standby.messages(), "(?i)space|full")
+        self.standby.log_file.close()
+        free(self.ours)
+        self.begin_anew(self.standby.db)
+
+    def no_room_for_a_base(self):
+        self.assertEqual(self.standby.stop(), 0)
+        self.primary.stop()  # and with it the base that it keeps
+        self.restart_primary()
+        fill(self.theirs)
+        thread = threading.Thread(target=self.begin_anew, args=(self.standby.db,))
+        thread.start()
+        self.until_it_says("base does not come")
+        self.assertRegex(self.standby.messages(), "(?i)space|full")
+        free(self.theirs)
+        thread.join(PATIENCE)
+
+    def test_rounds(self):
+        self.begin()
+        for act in (self.standby_is_full, self.primary_is_full, self.no_room_for_a_copy, self.no_room_for_a_base) * (10 if LONG else 1):
+            self.standby.log_path.write_bytes(b"")
+            act()
+            for disk in (self.ours, self.theirs):
+                free(disk)
+            self.same(f"{act.__name__}, TB_SEED={SEED}")
+            counts[f"disk: {act.__name__.replace('_', ' ')}"] += 1
+
+
+class Disks(unittest.TestCase):
+    def test_full_ones(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = in_own_mounts(__file__, Path(folder))
+        if said is None:
+            self.skipTest("this machine lets nobody mount")
+        print(said)
+
+
+if SMALL:
+    for name in "ps":
+        mount_small(SMALL / name, "8m")
+    unittest.main(argv=[__file__, "Full"])
+elif __name__ == "__main__":
+    del Full
     unittest.main()
