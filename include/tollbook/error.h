@@ -107,7 +107,9 @@ TB_API_BEGIN
     X(REPLICA_SUPERSEDED, 67, 2, 503, "replica.superseded",                                        \
       "Another server has taken this one's place: write to it.")                                   \
     X(REPLICA_UNACKNOWLEDGED, 68, 3, 503, "replica.unacknowledged",                                \
-      "No standby has it yet: send the same again.")
+      "No standby has it yet: send the same again.")                                               \
+    X(REPLICA_NOT_PROMOTED, 69, 1, 409, "replica.not_promoted",                                    \
+      "This server does not become the primary.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -6,8 +6,8 @@
  * the chain before it: two files with the same number and the same chain have the same content.
  *
  * Replication is a property of the file. A copy begins as a whole copy of it (tb_store_backup) and applies the pieces that
- * come after. A change of the schema, and switching replication off and on again, begin a new chain: a copy then has to be
- * made anew. */
+ * come after. An upgrade of the schema is a piece, too: a copy takes the same steps. Switching replication off and on
+ * again begins a new chain: a copy then has to be made anew. */
 #ifndef TOLLBOOK_REPLICA_H
 #define TOLLBOOK_REPLICA_H
 
@@ -91,8 +91,9 @@ TB_MUST_USE tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_p
 /* Whether this piece follows the one before it: its number, its epoch and its chain. */
 bool tb_piece_follows(const tb_piece *piece, const tb_piece *before);
 /* Applies a piece to a copy, in a transaction of its own; the copy keeps the piece too. TB_E_DIFFERENT: the piece does
- * not follow the copy's newest one, or does not fit its rows: nothing is changed, and a new copy is needed. A piece that
- * the copy has already changes nothing. */
+ * not follow the copy's newest one, or does not fit its rows: nothing is changed, and a new copy is needed. TB_E_NEWER:
+ * it brings a schema that this program does not know: nothing is changed. A piece that the copy has already changes
+ * nothing. */
 TB_MUST_USE tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err);
 
 /* Whether the piece that was applied last, or a part of it, changed keys. */
@@ -117,7 +118,7 @@ TB_MUST_USE tb_code tb_store_standby_add(tb_store *store, const tb_standby *stan
 TB_MUST_USE tb_code tb_store_standby_drop(tb_store *store, const char *name, tb_error *err);
 /* Makes the primary of a store that was opened as a copy: the epoch is raised by one, this standby's own name leaves the
  * list, and the store commits like any other from then on. One transaction of its own, which is the first piece of the new
- * epoch. TB_E_USAGE: the store is no copy, or is not replicated. */
+ * epoch; a second one upgrades an older schema. TB_E_USAGE: the store is no copy, or is not replicated. */
 TB_MUST_USE tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, tb_error *err);
 /* Notes that another file took this one's place, with a higher epoch: from now on tb_store_commit is
  * TB_E_REPLICA_SUPERSEDED, and so is opening it as a writer, except as a copy. One transaction of its own, which makes no

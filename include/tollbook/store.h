@@ -34,8 +34,9 @@ typedef struct tb_store_options {
     const char *vfs;   /* SQLite VFS name; NULL: the default. Tests inject faults here */
     int64_t now_us;    /* recorded by migrations */
     int64_t (*clock)(void); /* writer: microseconds since 1970, for the moments of commits (replica.h); NULL: now_us */
-    bool copy; /* writer: of a copy (replica.h). It applies pieces and trims them, commits nothing else
-                * (TB_E_REPLICA_READ_ONLY), and migrates no older schema */
+    bool copy; /* of a copy (replica.h). The writer applies pieces and trims them, commits nothing else
+                * (TB_E_REPLICA_READ_ONLY), and migrates no older schema: that comes as a piece. A reader reads the older
+                * schema as far as it goes */
     const tb_usage_client *usage; /* usage servers that hold the counters, once a writer has named them; NULL: the
                                    * file holds them. Must outlive the store */
     /* Hears of a writer's upgrade of an older file, in tb_store_open: the schema that the file has, the one that is reached
@@ -47,6 +48,8 @@ typedef struct tb_store_options {
 
 /* The newest schema: the one that a writer gives a file. */
 int tb_store_schema(void);
+/* The schema of the file. */
+int tb_store_schema_of(const tb_store *store);
 /* The version of the SQLite library that runs. */
 const char *tb_store_sqlite(void);
 /* Makes a file with the newest schema. TB_E_IO: the file exists already. */

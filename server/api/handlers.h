@@ -115,6 +115,8 @@ void api_operation_done(request *r);
 void api_replica_pieces(request *r);
 void api_replica_pieces_done(request *r);
 void api_replica_status(request *r);
+void api_replica_promote(request *r);
+void api_replica_promote_done(request *r);
 void api_replica_base(request *r);
 void api_replica_base_done(request *r);
 /* What this server adds to the file's own state of replication; the followers are put into `list`. */

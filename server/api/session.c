@@ -10,6 +10,7 @@
 #include "http/access.h"
 #include "http/clock.h"
 #include "http/query.h"
+#include "http/replicas.h"
 #include "tollbook/calendar.h"
 #include "tollbook/containerstore.h"
 #include "tollbook/json.h"
@@ -54,18 +55,29 @@ static void put_offers(const request *r, const session *s, tb_buf *out)
     tb_buf_str(out, "]");
 }
 
-/* The operations with which the session's key may change something. */
-static void put_changes(const session *s, tb_buf *out)
+/* The operations with which the session's key may change something here: a standby takes no changes. */
+static void put_changes(const request *r, const session *s, tb_buf *out)
 {
     const tb_operation *op;
     bool first = true;
+    const bool takes = replicas_role(r->worker->server) == ROLE_PRIMARY;
     tb_buf_str(out, ",\"changes\":[");
-    for (size_t i = 0; (op = tb_operation_at(i)) != NULL; i++) {
+    for (size_t i = 0; takes && (op = tb_operation_at(i)) != NULL; i++) {
         if (!op->write || !tb_operation_open(op, s->roles, true)) continue;
         tb_buf_fmt(out, "%s\"%s\"", first ? "" : ",", op->name);
         first = false;
     }
     tb_buf_str(out, "]");
+}
+
+/* Where changes are made instead of here; null: here. "": it is not known. */
+static void put_primary(const request *r, tb_buf *out)
+{
+    const server *s = r->worker->server;
+    const char *primary = replicas_primary(s);
+    tb_buf_str(out, ",\"primary\":");
+    if (replicas_role(s) == ROLE_PRIMARY) tb_buf_str(out, "null");
+    else tb_json_string(out, primary, strlen(primary));
 }
 
 /* Keys have no names, so the account's is shown. */
@@ -98,7 +110,8 @@ static void answer_session(request *r, const session *s)
     put_moment(out, "expires", s->until_us);
     tb_buf_str(out, ",\"version\":\"" TB_VERSION "\"");
     put_offers(r, s, out);
-    put_changes(s, out);
+    put_changes(r, s, out);
+    put_primary(r, out);
     tb_buf_str(out, "}");
     request_answer_text(r, 200, "application/json");
 }

@@ -22,6 +22,7 @@ int cli_token(const cli_call *call);
 int cli_verify(const cli_call *call);
 int cli_status(const cli_call *call);
 int cli_backup(const cli_call *call);
+int cli_promote(const cli_call *call);
 int cli_restore(const cli_call *call);
 int cli_usage_migrate(const cli_call *call);
 int cli_query(const cli_call *call);
@@ -110,11 +111,11 @@ TB_MUST_USE tb_code cli_reload_usage(const cli_call *call, tb_error *err);
 #define CLI_DB_OR_SERVER                                                                           \
     {CLI_DB},                                                                                      \
         {.name = "server",                                                                         \
-         .value = "URL",                                                                           \
+         .value = "URL[,URL]",                                                                     \
          .kind = CLI_TEXT,                                                                         \
          .variable = "TOLLBOOK_SERVER",                                                            \
-         .help = "send the work to this running server instead of --db; default: the environment's " \
-                 "TOLLBOOK_SERVER"},                                                               \
+         .help = "send the work to this running server instead of --db, or to the primary among several; default: the " \
+                 "environment's TOLLBOOK_SERVER"},                                                 \
         {.name = "key",                                                                            \
          .value = "KEY",                                                                           \
          .kind = CLI_TEXT,                                                                         \

@@ -1,10 +1,13 @@
 /* Requests with libcurl, and messages for HTTP statuses. */
 #include "cli/client.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,6 +15,8 @@
 
 #define ANSWER_MAX  ((size_t)64 << 20)
 #define CONNECT_S   10L
+#define CONNECT_NEXT_S 5L /* where another server can be asked */
+#define GONE_MS     15000u /* so long is a machine silent that counts as gone */
 #define STALLED_S   300L /* a large piece may take the server a while */
 #define TRIES       6
 #define ASKED_FIRST ((size_t)1 << 20) /* as curl has it */
@@ -25,8 +30,8 @@ static bool starts_with(const char *text, const char *prefix)
 
 static int bad_server(const cli_call *call)
 {
-    cli_say(call, "--server takes a URL like http://127.0.0.1:8080, and TOLLBOOK_KEY or --key what "
-                  "`key create` printed.");
+    cli_say(call, "--server takes a URL like http://127.0.0.1:8080, or up to %d with commas between them, and TOLLBOOK_KEY or "
+                  "--key what `key create` printed.", SERVERS_MAX);
     return tb_code_exit(TB_E_USAGE);
 }
 
@@ -60,16 +65,11 @@ int client_fail(client *c, tb_code code, const char *fmt, ...)
 int client_open(client *c, const cli_call *call)
 {
     const char *server = cli_text(call, "server"), *key = cli_key(call);
-    size_t len = strlen(server);
     *c = (client){.call = call, .key = key ? key : "", .once = call->command->once};
     tb_buf_init(&c->answer, ANSWER_MAX, NULL);
-    bool known = starts_with(server, "http://") || starts_with(server, "https://");
-    if (!known || len >= sizeof c->url || !is_visible(server) || !is_visible(c->key))
-        return bad_server(call);
+    if (!servers_read(&c->servers, server) || !is_visible(c->key)) return bad_server(call);
+    c->url = servers_url(&c->servers);
     c->ca = cli_ca(call);
-    while (len > 0 && server[len - 1] == '/')
-        len--;
-    snprintf(c->url, sizeof c->url, "%.*s", (int)len, server);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK) c->curl = curl_easy_init();
     if (c->curl) return 0;
     cli_say(call, "Out of memory.");
@@ -82,6 +82,11 @@ void client_close(client *c)
     if (!c->curl) return;
     curl_easy_cleanup(c->curl);
     curl_global_cleanup();
+}
+
+static bool has_several(const client *c)
+{
+    return c->servers.n > 1;
 }
 
 /* --- one exchange --- */
@@ -133,6 +138,7 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
     snprintf(line, sizeof line, "%.*s", len < sizeof line ? (int)len : (int)sizeof line - 1, bytes);
     const char *date = header_value(line, "Date:"), *wait = header_value(line, "Retry-After:");
     if (date) c->date = curl_getdate(date, NULL);
+    if (header_value(line, "Tollbook-Replica-Lag-Ms:")) c->is_copy = true;
     if (wait) read_wait(c, wait);
     return len;
 }
@@ -171,6 +177,20 @@ static struct curl_slist *make_headers(const client *c, const client_request *re
     return NULL;
 }
 
+/* A machine that is gone answers nothing: its connection ends after some seconds, and another server is asked. One that only takes long
+ * keeps it, as its system answers. */
+static int watch_machine(void *ctx, curl_socket_t fd, curlsocktype purpose)
+{
+    const int on = 1, each_s = 5;
+    const unsigned gone_ms = GONE_MS;
+    (void)ctx, (void)purpose;
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &each_s, sizeof each_s);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &each_s, sizeof each_s);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &gone_ms, sizeof gone_ms);
+    return CURL_SOCKOPT_OK;
+}
+
 static void set_up(client *c, const client_request *request, const char *url,
                    struct curl_slist *headers, taking *to)
 {
@@ -179,7 +199,8 @@ static void set_up(client *c, const client_request *request, const char *url,
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, has_several(c) ? CONNECT_NEXT_S : CONNECT_S);
+    if (has_several(c)) curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, watch_machine);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->quiet_s ? request->quiet_s : STALLED_S);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
@@ -196,7 +217,6 @@ static void set_up(client *c, const client_request *request, const char *url,
     }
     if (c->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, c->why);
-    c->why[0] = 0;
     if (is_local(c->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (!request->type) return;
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
@@ -208,13 +228,21 @@ static bool is_certificate(CURLcode rc)
     return rc == CURLE_PEER_FAILED_VERIFICATION || rc == CURLE_SSL_CACERT_BADFILE || rc == CURLE_SSL_ISSUER_ERROR;
 }
 
-static int unreachable(client *c, CURLcode rc)
+static const char *why(const client *c, CURLcode rc)
 {
-    const char *cause = c->why[0] ? c->why : curl_easy_strerror(rc);
+    return c->why[0] ? c->why : curl_easy_strerror(rc);
+}
+
+static int unreachable(client *c, CURLcode rc, bool repeats)
+{
+    const char *cause = why(c, rc);
     if (is_certificate(rc))
         return client_fail(c, TB_E_IO, "%s: %s. --ca FILE, or the variable SSL_CERT_FILE, names the certificate of the "
                                        "authority that has signed the server's%s%s.", c->url, cause,
                            c->ca ? "; now it is " : "", c->ca ? c->ca : "");
+    if (has_several(c) && !repeats)
+        return client_fail(c, TB_E_IO, "%s: %s. It was sent, and may be done: look before you run the same command again.", c->url,
+                           cause);
     return client_fail(c, TB_E_IO, "%s: %s. Check the URL and that the server runs%s.", c->url, cause,
                        c->into ? "" : ", then run the same command again");
 }
@@ -228,33 +256,32 @@ static void tell_exchange(const client *c, const char *method, const char *url, 
                 method, url, status, us / 1000, sent, c->answer.len);
 }
 
-/* *ret_status 0: no answer came; then the exit status once it said why. */
-static int exchange(client *c, const client_request *request, long *ret_status)
+/* One request to one server: c->status and c->answer. */
+static CURLcode exchange(client *c, const client_request *request)
 {
     char url[4096];
     taking to = {c, request};
-    *ret_status = 0;
     c->status = 0;
     c->answer.len = 0;
     c->retry_after = 1;
     c->date = c->retry_at = 0;
+    c->is_copy = false;
+    c->why[0] = 0;
     int n = snprintf(url, sizeof url, "%s%s", c->url, request->path);
     struct curl_slist *headers = make_headers(c, request);
     if (!headers || n < 0 || (size_t)n >= sizeof url) {
         curl_slist_free_all(headers);
-        return bad_server(c->call);
+        return CURLE_URL_MALFORMAT;
     }
     set_up(c, request, url, headers, &to);
     CURLcode rc = curl_easy_perform(c->curl);
-    if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, ret_status);
-    c->status = *ret_status;
+    if (rc == CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &c->status);
     curl_slist_free_all(headers);
-    if (message_wanted(MESSAGE_DEBUG)) tell_exchange(c, request->method, url, *ret_status);
+    if (message_wanted(MESSAGE_DEBUG)) tell_exchange(c, request->method, url, c->status);
     if (c->retry_at > 0) /* a date by the server's clock, which Date tells; without it, by ours */
         c->retry_after = wait_of((long long)c->retry_at - (c->date > 0 ? c->date : time(NULL)));
-    if (rc == CURLE_OK) return 0;
-    c->retry_after = 0;
-    return unreachable(c, rc);
+    if (rc != CURLE_OK) c->retry_after = 0;
+    return rc;
 }
 
 /* --- messages for answers --- */
@@ -295,7 +322,7 @@ static int refused(client *c, const client_request *request, long status)
     const char *message = json_string_value(json_object_get(document, "Message"));
     const char *field = json_string_value(json_object_get(document, "Field"));
     const char *key = json_string_value(json_object_get(document, "ErrorKey"));
-    const tb_code code = code_of(key, status);
+    const tb_code code = status / 100 == 2 ? TB_E_REPLICA_READ_ONLY : code_of(key, status);
     if (status == 409 && request->conflict && code != TB_E_WITHDRAWAL && code != TB_E_OTHER_OPTIONS) {
         *request->conflict = true;
         json_decref(document);
@@ -317,7 +344,8 @@ static int refused(client *c, const client_request *request, long status)
     put_subject(c, request, status, subject);
     int exit = client_fail(c, code, "%s: %s%s%s (HTTP %ld)%s", subject,
                            field ? field : "", field ? ": " : "",
-                           message ? message : "The server refused it.", status, remedy);
+                           message ? message : status / 100 == 2 ? "Only standbys answer, and the primary is needed." : "The server refused it.",
+                           status, remedy);
     json_decref(document);
     return exit;
 }
@@ -327,20 +355,104 @@ static bool leaves(const client *c)
     return c->leave && c->leave(c->leave_ctx);
 }
 
-/* Prints a message before a retry. A wait of one second for a busy server is not worth a line. */
-static void wait_again(client *c, const client_request *request, long status, int left)
+/* --- several servers --- */
+
+/* What became of a request. */
+typedef struct outcome {
+    CURLcode rc;
+    tb_code code; /* TB_OK: it was done. TB_E_AWAY: no answer came, and rc says why */
+    bool heard;   /* one of the servers answered */
+} outcome;
+
+/* Whether a server may get it that was sent before, or was it never sent. */
+static bool may_repeat(const client *c, const client_request *request, CURLcode rc)
 {
-    const unsigned seconds = c->retry_after < WAIT_HERE_S ? c->retry_after : WAIT_HERE_S;
+    long sent = 0;
+    if (rc != CURLE_OK) curl_easy_getinfo(c->curl, CURLINFO_REQUEST_SIZE, &sent);
+    if (rc != CURLE_OK && sent == 0) return true;
+    return request->repeats || (strcmp(request->method, "GET") == 0 && !request->take);
+}
+
+static tb_code judge(const client *c, const client_request *request, CURLcode rc, const json_t *answer)
+{
+    if (rc != CURLE_OK) return TB_E_AWAY;
+    if (c->status / 100 != 2) return code_of(json_string_value(json_object_get(answer, "ErrorKey")), c->status);
+    return request->newest && c->is_copy && has_several(c) ? TB_E_REPLICA_READ_ONLY : TB_OK;
+}
+
+/* Whether another server is to be asked: this one is away, or is not the primary (any more). */
+static bool is_elsewhere(const client *c, const client_request *request, const outcome *o)
+{
+    switch (o->code) {
+    case TB_E_REPLICA_READ_ONLY:
+    case TB_E_REPLICA_SUPERSEDED: return true;
+    case TB_E_REPLICA_UNACKNOWLEDGED: return may_repeat(c, request, CURLE_OK);
+    case TB_E_AWAY: return o->rc != CURLE_OK && o->rc != CURLE_ABORTED_BY_CALLBACK && may_repeat(c, request, o->rc);
+    default: return false;
+    }
+}
+
+/* A command that runs on says where its work goes, once that has changed. */
+static void tell_server(client *c)
+{
+    if (c->told && c->told != c->url && c->call->command->runs_on) cli_note(c->call, "%s answers now, and gets what is sent.", c->url);
+    c->told = c->url;
+}
+
+static json_t *read_refusal(const client *c)
+{
+    return c->status / 100 == 2 ? NULL : json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
+}
+
+/* Asks one server after another, each once, until one has an answer of its own. */
+static outcome ask_round(client *c, const client_request *request)
+{
+    outcome o = {.heard = false};
+    bool more = true;
+    servers_begin(&c->servers);
+    while (more) {
+        c->url = servers_url(&c->servers);
+        o.rc = exchange(c, request);
+        json_t *refusal = o.rc == CURLE_OK ? read_refusal(c) : NULL;
+        o.code = judge(c, request, o.rc, refusal);
+        const bool elsewhere = is_elsewhere(c, request, &o);
+        if (o.rc == CURLE_OK && (!o.heard || !elsewhere)) servers_keep(&c->servers);
+        o.heard |= o.rc == CURLE_OK;
+        more = elsewhere && !leaves(c) && servers_next(&c->servers, json_string_value(json_object_get(refusal, "Primary")));
+        json_decref(refusal);
+    }
+    if (o.code == TB_OK) tell_server(c);
+    return o;
+}
+
+/* Whether the servers are asked again after a pause. One that cannot be reached is, where another one answers: it may take its
+ * place in a moment. */
+static bool is_asked_again(const client *c, const client_request *request, const outcome *o)
+{
+    if (c->once || (c->into && !c->patient) || leaves(c)) return false;
+    if (o->code == TB_E_REPLICA_UNACKNOWLEDGED) return may_repeat(c, request, CURLE_OK);
+    if (is_elsewhere(c, request, o)) return o->heard;
+    return c->status == 429 || c->status == 503;
+}
+
+/* Prints a message before a retry. A wait of one second for a busy server is not worth a line. */
+static void wait_again(client *c, const client_request *request, const outcome *o, int left)
+{
+    const unsigned growing = has_several(c) && o->code != TB_E_BUSY ? 1u << (TRIES - 1 - left) : 0;
+    const unsigned asked = c->retry_after > growing ? c->retry_after : growing;
+    const unsigned seconds = asked < WAIT_HERE_S ? asked : WAIT_HERE_S;
     const struct timespec second = {.tv_sec = 1};
-    char subject[SUBJECT_MAX];
+    char subject[SUBJECT_MAX], status[40] = ":";
     json_t *document = json_loadb(c->answer.data ? c->answer.data : "", c->answer.len, 0, NULL);
     const char *message = json_string_value(json_object_get(document, "Message"));
-    const tb_code code = code_of(json_string_value(json_object_get(document, "ErrorKey")), status);
-    put_subject(c, request, status, subject);
-    if (code != TB_E_BUSY || seconds > 1) {
+    if (o->rc != CURLE_OK) message = why(c, o->rc);
+    else snprintf(status, sizeof status, " (HTTP %ld)", c->status);
+    put_subject(c, request, o->rc == CURLE_OK ? c->status : 503, subject);
+    if (o->code != TB_E_BUSY || seconds > 1) {
         if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr); /* a meter may stand there */
-        cli_warn(c->call, "%s: %s (HTTP %ld) It is asked again in %u second%s, and up to %d times in all.", subject,
-                message ? message : tb_code_text(code), status, seconds, seconds == 1 ? "" : "s", left);
+        cli_warn(c->call, "%s: %s%s %s asked again in %u second%s, and up to %d times in all.", subject,
+                 message ? message : tb_code_text(o->code), status, has_several(c) ? "The servers of --server are" : "It is",
+                 seconds, seconds == 1 ? "" : "s", left);
     }
     json_decref(document);
     for (unsigned i = 0; i < seconds && !leaves(c); i++)
@@ -349,14 +461,13 @@ static void wait_again(client *c, const client_request *request, long status, in
 
 int client_send(client *c, const client_request *request)
 {
-    long status = 0;
-    for (int i = 0; i < TRIES; i++) {
-        if (i > 0) wait_again(c, request, status, TRIES - i);
-        int failed = exchange(c, request, &status);
-        if (failed) return failed;
-        if ((status != 429 && status != 503) || c->once || (c->into && !c->patient) || leaves(c)) break;
+    outcome o = ask_round(c, request);
+    for (int left = TRIES - 1; left > 0 && o.code != TB_OK && is_asked_again(c, request, &o); left--) {
+        wait_again(c, request, &o, left);
+        o = ask_round(c, request);
     }
-    return status >= 200 && status < 300 ? 0 : refused(c, request, status);
+    if (o.rc != CURLE_OK) return unreachable(c, o.rc, may_repeat(c, request, o.rc));
+    return o.code == TB_OK ? 0 : refused(c, request, c->status);
 }
 
 int client_ask(const cli_call *call, const client_request *request, json_t **ret_answer)

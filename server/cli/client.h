@@ -1,7 +1,12 @@
 /* A client of a running server: one request after another over one connection, with the key.
  * Answers are bounded; redirects are not followed. A server that is busy (429, 503) is asked again
  * a few times, as late as it wishes, up to half a minute each, and each time that is said; where `into` is set and `patient`
- * is not, the caller does that. Its certificate is checked against --ca, the environment's SSL_CERT_FILE, or else the system's authorities. */
+ * is not, the caller does that.
+ *
+ * --server may name several servers, a primary and its standbys. A request goes to the one that answered last. Where that is away, or is
+ * not the primary and the request needs it, the others are asked in turn, a primary that is named first, each once; then
+ * that is done again as with a busy server. What a server may have done before it went away is sent again only where `repeats` says that
+ * it counts once. Its certificate is checked against --ca, the environment's SSL_CERT_FILE, or else the system's authorities. */
 #ifndef TOLLBOOK_SERVER_CLI_CLIENT_H
 #define TOLLBOOK_SERVER_CLI_CLIENT_H
 
@@ -9,17 +14,21 @@
 #include <jansson.h>
 
 #include "cli/cli.h"
+#include "cli/servers.h"
 
 typedef struct client {
     const cli_call *call; /* borrowed, for messages */
     CURL *curl;
-    char url[2048]; /* --server without a slash at its end */
+    server_list servers;
+    const char *url; /* of the server that is asked, without a slash at its end */
     const char *key;
     const char *ca; /* NULL: the system's */
     char why[CURL_ERROR_SIZE]; /* curl's text for the last failure */
     tb_buf answer;  /* body of the last answer */
     unsigned retry_after; /* seconds that the last answer asked to wait */
     long status;    /* of the last answer; 0: none came */
+    const char *told; /* of the server that did what was sent last; NULL: none yet */
+    bool is_copy;   /* a standby answered */
     time_t date, retry_at; /* of that answer: its server's clock, and when to ask again; 0: it does not say */
     tb_error *into;   /* not NULL: what goes wrong is written here instead of said, and nothing is asked
                        * twice, */
@@ -41,6 +50,8 @@ typedef struct client_request {
     const char *body;
     size_t len;
     const char *subject; /* named by messages: a file, or NULL */
+    bool repeats;        /* it may be sent twice and counts once, as what is read (GET) may */
+    bool newest;         /* an answer of a standby, which may be late, is not wanted */
     bool *conflict;      /* not NULL: a 409 sets it, and says nothing */
     bool *too_large;     /* not NULL: a 413 sets it, and says nothing */
     bool *answered;      /* not NULL: a refusal that has a whole answer sets it, and says nothing */

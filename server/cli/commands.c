@@ -220,6 +220,13 @@ static const cli_option backup_options[] = {
     PROGRESS,
 };
 
+static const cli_option promote_options[] = {
+    {CLI_DB},
+    {.name = "force",
+     .kind = CLI_FLAG,
+     .per_call = true,
+     .help = "also where the primary did not wait for this copy, or the copy is behind a primary that answers: what it lacks is lost"},
+};
 static const cli_option restore_options[] = {
     {.name = "out",
      .value = "FILE",
@@ -536,6 +543,15 @@ cli_command cli_commands[] = {
                 "of --to.",
      OPTIONS(usage_migrate_options),
      .run = cli_usage_migrate},
+    {.name = "promote", .group = CLI_RUN,
+     .operands = "",
+     .summary = "Make a standby the primary",
+     .details = "Of a standby that is served: it applies what has arrived, and takes writes from then on, without a restart; the\n"
+                "old primary is told as soon as it answers, and takes no writes any more. Of a copy that no server has open: the next\n"
+                "`serve --db FILE` is the primary. Prints the new epoch. What the standby has not got from its primary is lost: stop\n"
+                "the primary first if it still runs.",
+     OPTIONS(promote_options),
+     .run = cli_promote},
     {.name = "replica status", .group = CLI_RUN, .operation = "replica status"},
     {.name = "replica drop", .group = CLI_RUN, .operation = "replica drop"},
     {.name = "replica off", .group = CLI_RUN, .operation = "replica off"},

@@ -61,7 +61,7 @@ static int find_there(const cli_call *call, const char *name, json_t **ret_answe
     tb_json_string(&body, name, strlen(name));
     tb_buf_str(&body, "}");
     if (status == 0)
-        status = client_send(&c, &(client_request){.method = "POST", .path = "/operations/account-list",
+        status = client_send(&c, &(client_request){.method = "POST", .path = "/operations/account-list", .repeats = true,
                                                    .type = "application/json", .body = body.data, .len = body.len});
     if (status == 0) {
         json_t *reply = client_json(&c);

@@ -616,7 +616,7 @@ static int send_once(op_call *o, client *c, tb_buf *path, tb_buf *body, bool *re
 {
     const tb_arg *document = document_of(&o->args);
     client_request request = {.method = "POST", .type = "application/json", .subject = o->subject,
-                              .answered = &o->refused};
+                              .answered = &o->refused, .repeats = !tb_operation_writes(&o->args)};
     const bool apart = takes_document(o->args.operation);
     if (!apart) put_body(&o->args, body);
     if (!put_path(&o->args, apart, path) || body->failed) {

@@ -22,6 +22,7 @@ static int send_rows(const cli_call *call, const feed_options *options, client_r
                                            : "/ingest/buckets?onError=skip";
     request->type = "application/x-ndjson";
     request->batch = cli_text(call, "batch");
+    request->repeats = true;
     request->subject = call->operands[0];
     int status = client_ask(call, request, &answer);
     if (status) return status;

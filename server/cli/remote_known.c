@@ -131,7 +131,7 @@ static int read_all(client *c, const question *q, remote_known *ret_known)
         char path[1024];
         before = known.n;
         char *value = make_path(c, q, before, path, sizeof path);
-        client_request request = {.method = "GET", .path = path, .subject = q->subject};
+        client_request request = {.method = "GET", .path = path, .subject = q->subject, .newest = true};
         status = value ? read_page(c, &request, &known, &all)
                        : client_fail(c, TB_E_NOMEM, "Out of memory.");
         curl_free(value);

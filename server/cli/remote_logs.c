@@ -188,7 +188,7 @@ static int send_piece(sending *s, bool final)
     const bool may_halve = s->piece_max > BLOCK_BYTES && strcmp(s->subject, "-") != 0; /* a file can be read again */
     client_request request = {.method = "POST", .path = path.data, .type = "text/plain",
                               .body = s->piece.data, .len = s->piece.len, .subject = s->subject,
-                              .batch = s->batch, .conflict = &s->begin_anew,
+                              .batch = s->batch, .repeats = true, .conflict = &s->begin_anew,
                               .too_large = may_halve ? &s->too_large : NULL};
     int status = client_send(&s->client, &request);
     tb_buf_release(&path);

@@ -146,7 +146,7 @@ static tb_code damaged_base(const restoring *r, const char *why, tb_error *err)
 
 static tb_code open_copy(restoring *r, tb_error *err)
 {
-    const tb_store_options writer = {.write = true, .owner = "restore"};
+    const tb_store_options writer = {.write = true, .owner = "restore", .copy = true};
     const tb_archive_file *base = &r->list.files[r->base];
     tb_replication state = {.first = 0};
     tb_error why;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/promote.h"
 #include "cli/secret.h"
 #include "cli/tls.h"
 #include "http/message.h"
@@ -134,7 +135,7 @@ static void say_status(const cli_call *call, server *s)
 static const struct {
     int number;
     void (*act)(const cli_call *call, server *s); /* NULL: stop */
-} signals[] = {{SIGTERM, NULL}, {SIGINT, NULL}, {SIGHUP, reload}, {SIGUSR1, say_status}};
+} signals[] = {{SIGTERM, NULL}, {SIGINT, NULL}, {SIGHUP, reload}, {SIGUSR1, say_status}, {SIGUSR2, promote_asked}};
 #define SIGNALS (sizeof signals / sizeof *signals)
 
 static sigset_t set_of_all(void)
@@ -156,7 +157,7 @@ void signals_block(void)
 {
     signals_let(false);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGUSR2, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN); /* where it is let through; sigwait gets it all the same */
 }
 
 void signals_serve(const cli_call *call, server *s)

@@ -1,4 +1,4 @@
-/* Signals of `serve`: SIGHUP reads files again, SIGUSR1 tells the status, SIGTERM and SIGINT stop.
+/* Signals of `serve`: SIGHUP reads files again, SIGUSR1 tells the status, SIGUSR2 promotes (promote.h), SIGTERM and SIGINT stop.
  * They are blocked in all threads and taken by one, so whatever they start runs as ordinary
  * code. */
 #ifndef TOLLBOOK_SERVER_CLI_SIGNALS_H

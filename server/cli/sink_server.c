@@ -86,6 +86,7 @@ static tb_code send_piece(server_sink *s, const client_request *request, tb_erro
     bool conflict = false;
     client_request sent = *request;
     sent.conflict = &conflict;
+    sent.repeats = true;
     if (client_send(&s->client, &sent) == 0) return TB_OK;
     if (conflict) return tb_fail(err, TB_E_BATCH_CONFLICT, NULL, NULL);
     return err->code;

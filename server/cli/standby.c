@@ -37,15 +37,6 @@ static int read_address(const cli_call *call, link_options *link)
     return 0;
 }
 
-/* What a copy does not do rests until it is promoted: tasks of its own, and messages. */
-static void rest(server_options *o)
-{
-    if (o->outbox.end) o->outbox.end(o->outbox.ctx);
-    o->n_tasks = 0;
-    o->outbox = (outbox_work){0};
-    o->idle = true;
-}
-
 int cli_read_standby(const cli_call *call, server_options *o)
 {
     link_options *link = &o->copy.link;
@@ -66,7 +57,6 @@ int cli_read_standby(const cli_call *call, server_options *o)
     link->promotable = cli_given(call, "promotable");
     o->copy.max_lag_us = cli_number(call, "max-lag", MAX_LAG_S) * 1000000;
     o->copy.check = tb_verify;
-    rest(o);
     return 0;
 }
 

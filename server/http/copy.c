@@ -10,6 +10,7 @@
 #include "http/clock.h"
 #include "http/jobs/background.h"
 #include "http/message.h"
+#include "http/replicas.h"
 #include "http/server.h"
 
 #define VERIFY_FIRST 240 /* bytes of the first difference */
@@ -20,6 +21,8 @@ struct copy_server {
     standby *standby;
     tb_store *reader; /* of the standby's thread */
     bool started;
+    pthread_mutex_t promoting; /* one at a time */
+    bool force;                /* of the promotion that runs */
     /* The verification: */
     pthread_t verifier;
     bool verifies;
@@ -29,6 +32,16 @@ struct copy_server {
     atomic_bool stop_verify;
     _Atomic uint64_t differences;
 };
+
+/* It ends soon; copy_stop waits for it. */
+static void stop_verifier(copy_server *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->stopping = true;
+    atomic_store(&c->stop_verify, true);
+    pthread_cond_signal(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+}
 
 /* --- following --- */
 
@@ -45,6 +58,43 @@ static tb_code apply(void *ctx, const tb_piece *piece, tb_error *err)
     tb_piece own = *piece;
     const write_job job = {.run = run_apply, .owner = &own, .bytes = own.len, .alone = true, .bare = true};
     return writer_run(c->server->writer, &job, err);
+}
+
+/* Why it should not become the primary, unless it is told to all the same. */
+static tb_code check_promotion(const copy_server *c, tb_error *err)
+{
+    static const char all_the_same[] = "--force (\"force\":true) promotes it all the same.";
+    const int64_t lag_us = copy_lag_us(c);
+    if (c->force) return TB_OK;
+    if (!c->options.link.promotable)
+        return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "It runs without --promotable, so its primary waited for no answer of it: "
+                       "what the primary acknowledged last may be lost. %s", all_the_same);
+    if (standby_ended(c->standby) || copy_differences(c))
+        return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy follows no longer, or does not agree with itself, as the server's "
+                       "log says: what the primary wrote since then would be lost. %s", all_the_same);
+    if (copy_follows(c) && lag_us >= c->options.max_lag_us)
+        return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "Its primary %.100s answers and has more: this copy is up to %" PRId64 " ms "
+                       "behind, and that would be lost. Wait, or stop the primary. %s", c->options.link.url, lag_us / 1000, all_the_same);
+    return TB_OK;
+}
+
+static tb_code take_over(void *ctx, int64_t *ret_epoch, tb_error *err)
+{
+    copy_server *c = ctx;
+    tb_code code = check_promotion(c, err); /* again, as it may have ended meanwhile */
+    if (!code) code = replicas_take_over(c->server, c->options.link.name, ret_epoch, err);
+    if (!code) stop_verifier(c);
+    return code;
+}
+
+tb_code copy_promote(copy_server *c, bool force, int64_t *ret_epoch, tb_error *err)
+{
+    pthread_mutex_lock(&c->promoting);
+    c->force = force;
+    tb_code code = replicas_copy(c->server) ? check_promotion(c, err) : replicas_not_standby(c->server, err);
+    if (!code) code = standby_promote(c->standby, ret_epoch, err);
+    pthread_mutex_unlock(&c->promoting);
+    return code;
 }
 
 static tb_code look(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], tb_error *err)
@@ -79,15 +129,16 @@ tb_code copy_open(server *s, copy_server **ret, tb_error *err)
     c->server = s;
     c->options = s->options.copy;
     pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->promoting, NULL);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&c->wake, &attr);
     pthread_condattr_destroy(&attr);
     name_server(s, c->options.link.name);
-    const standby_options o = {.link = c->options.link, .db = s->options.db, .apply = apply, .look = look, .ctx = c,
+    const standby_options o = {.link = c->options.link, .db = s->options.db, .apply = apply, .look = look, .take_over = take_over, .ctx = c,
                                .note = message_note, .warn = message_error};
-    tb_code code = tb_store_open(s->options.db, NULL, &c->reader, err);
+    tb_code code = tb_store_open(s->options.db, &(tb_store_options){.copy = true}, &c->reader, err);
     if (!code) code = standby_new(&o, &c->standby, err);
     if (code) copy_free(c);
     else *ret = c;
@@ -113,7 +164,11 @@ static void verify(copy_server *c)
     tb_error err;
     char first[VERIFY_FIRST] = "";
     uint64_t differences = 0;
-    tb_code code = tb_store_open(c->server->options.db, NULL, &store, &err);
+    tb_code code = tb_store_open(c->server->options.db, &(tb_store_options){.copy = true}, &store, &err);
+    if (!code && tb_store_schema_of(store) < tb_store_schema()) { /* the primary's upgrade is waited for */
+        tb_store_close(store);
+        return;
+    }
     if (!code) {
         tb_store_watch(store, stops_verifying, c);
         code = c->options.check(store, keep_first, first, &differences, &err);
@@ -165,11 +220,7 @@ void copy_stop(copy_server *c)
 {
     if (!c) return;
     standby_stop(c->standby);
-    pthread_mutex_lock(&c->lock);
-    c->stopping = true;
-    atomic_store(&c->stop_verify, true);
-    pthread_cond_signal(&c->wake);
-    pthread_mutex_unlock(&c->lock);
+    stop_verifier(c);
     if (c->verifies) pthread_join(c->verifier, NULL);
     c->verifies = false;
 }
@@ -180,6 +231,7 @@ void copy_free(copy_server *c)
     standby_free(c->standby);
     tb_store_close(c->reader);
     pthread_cond_destroy(&c->wake);
+    pthread_mutex_destroy(&c->promoting);
     pthread_mutex_destroy(&c->lock);
     free(c);
 }

@@ -24,6 +24,8 @@ TB_MUST_USE tb_code copy_open(struct server *s, copy_server **ret, tb_error *err
 TB_MUST_USE tb_code copy_start(copy_server *c, tb_error *err);
 void copy_stop(copy_server *c); /* before the writer; NULL is fine */
 void copy_free(copy_server *c); /* NULL is fine */
+/* Makes this server the primary (replicas_promote). TB_E_REPLICA_NOT_PROMOTED: it should not become that without `force`. */
+TB_MUST_USE tb_code copy_promote(copy_server *c, bool force, int64_t *ret_epoch, tb_error *err);
 
 /* Any thread; c is not NULL. */
 int64_t copy_lag_us(const copy_server *c);

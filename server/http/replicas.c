@@ -1,5 +1,7 @@
 #include "http/replicas.h"
 
+#include <inttypes.h>
+
 #include "http/acknowledge.h"
 #include "http/clock.h"
 #include "http/message.h"
@@ -82,6 +84,66 @@ tb_code replicas_check_write(const server *s, tb_error *err)
     }
 }
 
+/* --- a change of the role --- */
+
+void replicas_settle(server *s)
+{
+    const server_role role = replicas_role(s);
+    job_pool_rest(s->pool, LANE_OUTBOX, role != ROLE_PRIMARY);
+    job_pool_rest(s->pool, LANE_DEPLOY, role != ROLE_PRIMARY);
+    job_pool_rest(s->pool, LANE_PERIODIC, role == ROLE_SUPERSEDED);
+    periodic_rest(s->periodic, role != ROLE_PRIMARY);
+    if (s->acknowledge) acknowledge_new_role(s->acknowledge);
+}
+
+typedef struct promotion {
+    server *server;
+    const char *name;
+    int64_t epoch;
+} promotion;
+
+/* The role changes before any later job of the writer runs. */
+static tb_code run_promotion(write_job *job, tb_store *store, tb_error *err)
+{
+    promotion *p = job->owner;
+    const tb_code code = tb_store_promote(store, p->name, &p->epoch, err);
+    if (!code) atomic_store(&p->server->role, ROLE_PRIMARY);
+    return code;
+}
+
+static tb_code run_want(write_job *job, tb_store *store, tb_error *err)
+{
+    const server_options *o = job->owner;
+    return o->outbox.want(o->outbox.ctx, store, clock_now_us(o->fixed_now_us), err);
+}
+
+tb_code replicas_take_over(server *s, const char *name, int64_t *ret_epoch, tb_error *err)
+{
+    promotion p = {.server = s, .name = name};
+    tb_error why;
+    const write_job promote = {.run = run_promotion, .owner = &p, .alone = true, .bare = true};
+    const write_job want = {.run = run_want, .owner = &s->options};
+    const tb_code code = writer_run(s->writer, &promote, err);
+    if (code) return code;
+    *ret_epoch = p.epoch;
+    if (s->options.outbox.send && writer_run(s->writer, &want, &why))
+        message_say(MESSAGE_ERROR, "no messages are put into the outbox until the next start: %s", why.message);
+    replicas_settle(s);
+    message_say(MESSAGE_INFO, "this server is the primary now, with epoch %" PRId64, p.epoch);
+    return TB_OK;
+}
+
+tb_code replicas_not_standby(const server *s, tb_error *err)
+{
+    return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This server is %s, and no standby.",
+                   replicas_role(s) == ROLE_PRIMARY ? "the primary already" : "superseded: start it with --standby-of its new primary");
+}
+
+tb_code replicas_promote(server *s, bool force, int64_t *ret_epoch, tb_error *err)
+{
+    return s->copy ? copy_promote(s->copy, force, ret_epoch, err) : replicas_not_standby(s, err);
+}
+
 /* --- start and end --- */
 
 bool replicas_start(server *s)
@@ -92,7 +154,8 @@ bool replicas_start(server *s)
     s->bases = bases_new(o->db);
     s->acknowledge = acknowledge_new(s);
     if (!o->idle || replicas_copy(s))
-        o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s};
+        o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s,
+                                                  .on_copies = true};
     if (!s->waiting || !s->followers || !s->bases || !s->acknowledge) return false;
     acknowledge_take_list(s->acknowledge, s->store);
     return true;

@@ -7,9 +7,19 @@
 
 /* With the writing store open: switches replication on if the options say so, and sets s->replicated. */
 TB_MUST_USE tb_code replicas_open(server *s, tb_error *err);
+/* With all sources of the pool set: what this server does by itself rests or runs, as its role is. Any thread. */
+void replicas_settle(server *s);
 /* With the pool made, where the file is replicated. false: out of memory. */
 TB_MUST_USE bool replicas_start(server *s);
 void replicas_free(server *s);
+
+/* --- a change of the role; any thread but the writer's --- */
+
+/* Makes this standby the primary and answers the new epoch. TB_E_REPLICA_NOT_PROMOTED: it is none, or `force` is needed. */
+TB_MUST_USE tb_code replicas_promote(server *s, bool force, int64_t *ret_epoch, tb_error *err);
+TB_MUST_USE tb_code replicas_not_standby(const server *s, tb_error *err);
+/* The last part of that, once nothing is applied any more. name: this standby's. */
+TB_MUST_USE tb_code replicas_take_over(server *s, const char *name, int64_t *ret_epoch, tb_error *err);
 
 /* --- the role; any thread --- */
 

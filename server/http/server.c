@@ -193,7 +193,7 @@ size_t server_metrics(const server *s, const metrics **ret_blocks)
 static tb_code open_workers(server *s, tb_error *err)
 {
     tb_store_options options = {
-        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB,
+        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB, .copy = s->copy != NULL,
         .usage = usage_servers_client(s->options.usage)};
     for (unsigned i = 0; i < s->options.threads; i++) {
         worker *w = &s->workers[i];
@@ -217,7 +217,7 @@ tb_code worker_take_reader(worker *w, int64_t account, tb_store **ret_store, tb_
 {
     server *s = w->server;
     const tb_store_options options = {
-        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .usage = usage_servers_client(s->options.usage)};
+        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .copy = s->copy != NULL, .usage = usage_servers_client(s->options.usage)};
     tb_code code = stream_slots_take(s->stream_slots, account, err);
     *ret_store = NULL;
     if (code) return code;
@@ -457,7 +457,7 @@ static bool on_idle(void *ctx, tb_store *store)
         tb_store_checkpoint(store, true);
         return false;
     }
-    if (s->options.idle) {
+    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY) {
         tb_store_checkpoint(store, false);
         return false;
     }
@@ -511,7 +511,7 @@ static bool on_maintain(void *ctx, tb_store *store)
         if (code == TB_E_USAGE) message_say(MESSAGE_ERROR, "%s", err.message);
         if (code) return false;
     }
-    if (s->options.idle) return false;
+    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY) return false;
     const uint64_t folded = s->compactor.of.folded;
     s->compactor.of.rows_min = s->options.compact_rows;
     const bool more = compactor_step(&s->compactor, store);
@@ -528,10 +528,11 @@ static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 tb_code server_start(server *s, tb_error *err)
 {
     const bool sends = s->options.outbox.send != NULL;
-    tb_code code = sends ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
+    const bool primary = replicas_role(s) == ROLE_PRIMARY;
+    tb_code code = sends && primary ? tb_store_write(s->store, want_messages, &s->options, err) : TB_OK;
     if (code) return code;
     bool on = false;
-    if (!sends && !replicas_copy(s) && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
+    if (!sends && primary && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
         message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
     const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
     s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
@@ -547,7 +548,9 @@ tb_code server_start(server *s, tb_error *err)
     s->deployments = deployments_new(&deploys, s->writer, s->pool);
     s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
     s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
-    bool ok = s->writer && s->deployments && s->outbox && s->periodic && job_pool_start(s->pool);
+    bool ok = s->writer && s->deployments && s->outbox && s->periodic;
+    if (ok) replicas_settle(s);
+    ok = ok && job_pool_start(s->pool);
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
         s->workers[i].daemon = handler_start(&s->workers[i]);
         ok = s->workers[i].daemon != NULL;

@@ -54,6 +54,9 @@ install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tollbook/docs C
 install(FILES ${TB_PACKAGING}/tollbook-backup.timer ${TB_PACKAGING}/tollbook-verify.timer
   DESTINATION lib/systemd/system COMPONENT server)
 
+# Pacemaker looks for resource agents there: ocf:tollbook:server.
+install(PROGRAMS ${TB_PACKAGING}/resource-agent DESTINATION lib/ocf/resource.d/tollbook RENAME server COMPONENT server)
+
 # Only the installation knows the executable's whole path, which units name, and whether the package's /etc is meant.
 install(CODE "
   set(BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")

@@ -12,6 +12,9 @@
 #define CONNECT_MS 5000L
 #define BODY_MAX   ((size_t)1 << 20) /* of an answer that is kept whole */
 #define POLL_MS    1000
+#define FINISH_POLL_MS  5
+#define FINISH_QUIET_US INT64_C(50000)  /* what has not come by then has not arrived */
+#define FINISH_MOST_US  INT64_C(400000)
 
 static int64_t mono_us(void)
 {
@@ -46,12 +49,28 @@ void link_cut(primary_link *l)
     if (l->multi) curl_multi_wakeup(l->multi);
 }
 
+void link_finish(primary_link *l)
+{
+    atomic_store(&l->finish_us, mono_us());
+    curl_multi_wakeup(l->multi);
+}
+
+void link_go_on(primary_link *l)
+{
+    atomic_store(&l->finish_us, 0);
+}
+
+static bool is_ended(const primary_link *l)
+{
+    return atomic_load(&l->cut) || atomic_load(&l->finish_us);
+}
+
 bool link_pause(primary_link *l, int64_t wait_us)
 {
     const int64_t until_us = mono_us() + wait_us;
-    for (int64_t left_us; !atomic_load(&l->cut) && (left_us = until_us - mono_us()) > 0;)
+    for (int64_t left_us; !is_ended(l) && (left_us = until_us - mono_us()) > 0;)
         curl_multi_poll(l->multi, NULL, 0, (int)(left_us / 1000) + 1, NULL);
-    return !atomic_load(&l->cut);
+    return !is_ended(l);
 }
 
 bool link_is_local(const char *url)
@@ -69,6 +88,7 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *ctx)
 {
     primary_link *l = ctx;
     const size_t len = size * n;
+    l->came_us = mono_us();
     curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
     if (l->take && (l->status == 200 || l->status == 206)) {
         l->refused = !l->take(l->ctx, bytes, len);
@@ -138,10 +158,12 @@ static bool add_field_line(struct curl_slist **lines, const char *name, const ch
 static bool add_lines(const primary_link *l, const link_request *q, struct curl_slist **lines)
 {
     const link_options *o = &l->options;
-    char range[40];
+    char range[40], epoch[24];
+    snprintf(epoch, sizeof epoch, "%" PRId64, l->epoch);
     snprintf(range, sizeof range, "bytes=%" PRIu64 "-", q->from);
     return add_field_line(lines, "AccessKey", o->key, "") &&
            (!o->name[0] || add_field_line(lines, "Tollbook-Replica", o->name, o->promotable ? "; promotable" : "")) &&
+           (!l->epoch || add_field_line(lines, "Tollbook-Epoch", epoch, "")) &&
            (!q->from || (add_field_line(lines, "Range", range, "") && add_field_line(lines, "If-Range", q->tag, "")));
 }
 
@@ -170,18 +192,28 @@ static void prepare_exchange(primary_link *l, const link_request *q, const char 
     if (link_is_local(url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 }
 
-/* Until the exchange ends or the link is cut. */
-static CURLcode perform(primary_link *l)
+/* Whether nothing more has arrived, or too much does. */
+static bool is_finished(const primary_link *l)
+{
+    const int64_t since_us = atomic_load(&l->finish_us), now_us = mono_us();
+    if (!since_us) return false;
+    return now_us - (l->came_us > since_us ? l->came_us : since_us) > FINISH_QUIET_US || now_us - since_us > FINISH_MOST_US;
+}
+
+/* Until the exchange ends, or the link is cut or finished. */
+static CURLcode perform(primary_link *l, bool *ret_ended)
 {
     CURLcode rc = CURLE_FAILED_INIT;
     int running = 1, left;
+    *ret_ended = false;
     if (curl_multi_add_handle(l->multi, l->curl) != CURLM_OK) return rc;
-    while (running && !atomic_load(&l->cut)) {
+    while (running && !atomic_load(&l->cut) && !is_finished(l)) {
         if (curl_multi_perform(l->multi, &running) != CURLM_OK) break;
-        if (running) curl_multi_poll(l->multi, NULL, 0, POLL_MS, NULL);
+        if (running) curl_multi_poll(l->multi, NULL, 0, atomic_load(&l->finish_us) ? FINISH_POLL_MS : POLL_MS, NULL);
     }
     for (const CURLMsg *m; (m = curl_multi_info_read(l->multi, &left));)
         if (m->msg == CURLMSG_DONE) rc = m->data.result;
+    *ret_ended = running != 0;
     curl_multi_remove_handle(l->multi, l->curl);
     return rc;
 }
@@ -205,9 +237,10 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
         return tb_no_memory(err);
     }
     prepare_exchange(l, request, url, lines);
-    const CURLcode rc = perform(l);
+    bool ended = false;
+    const CURLcode rc = perform(l, &ended);
     curl_slist_free_all(lines);
-    if (atomic_load(&l->cut)) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    if (atomic_load(&l->cut) || (ended && atomic_load(&l->finish_us))) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
     if (rc != CURLE_OK && !l->refused) l->status = 0;
     if (rc != CURLE_OK && !l->refused)
         return tb_fail(err, TB_E_AWAY, NULL, "%s.%s", curl_easy_strerror(rc),

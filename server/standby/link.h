@@ -26,6 +26,8 @@ typedef struct primary_link {
     CURL *curl;
     CURLM *multi;
     atomic_bool cut;
+    _Atomic int64_t finish_us; /* monotonic: since when it takes only what has arrived; 0: it takes all */
+    int64_t epoch;             /* that the file has, and every request says; 0: it has none yet */
     /* The last answer: */
     long status;
     int64_t piece;  /* Tollbook-Piece; 0: it has none */
@@ -34,6 +36,7 @@ typedef struct primary_link {
     char tag[LINK_TAG_MAX];
     tb_buf body;    /* unless `take` got it */
     int64_t answered_us; /* monotonic: when its head was there */
+    int64_t came_us;     /* and when the last bytes came */
     /* Of the running exchange: */
     bool (*take)(void *ctx, const char *bytes, size_t len);
     void *ctx;
@@ -53,7 +56,7 @@ typedef struct link_request {
 TB_MUST_USE tb_code link_open(primary_link *l, const link_options *options, tb_error *err);
 void link_close(primary_link *l);
 /* TB_OK: a whole answer came, or `take` ended it; l->status is any. TB_E_AWAY: none came, and err says why. TB_E_STOPPED: the
- * link was cut. */
+ * link was cut, or is finished. */
 TB_MUST_USE tb_code link_ask(primary_link *l, const link_request *request, tb_error *err);
 /* What a refusal says, as an error: the answer's Message. */
 TB_MUST_USE tb_code link_refusal(const primary_link *l, tb_error *err);
@@ -61,6 +64,9 @@ TB_MUST_USE tb_code link_refusal(const primary_link *l, tb_error *err);
 bool link_pause(primary_link *l, int64_t wait_us);
 /* Ends the running exchange and every later one; any thread. */
 void link_cut(primary_link *l);
+/* Ends the running exchange once what has arrived is taken, and every later one at once, until link_go_on; any thread. */
+void link_finish(primary_link *l);
+void link_go_on(primary_link *l);
 /* Whether the address is this machine's, which needs no TLS. */
 bool link_is_local(const char *url);
 

@@ -12,6 +12,7 @@
 #define PAUSE_MOST_US INT64_C(5000000)
 #define QUIET_S       30L
 #define BYTES_KEPT    ((size_t)8 << 20) /* of memory for pieces, for the next answer */
+#define TELL_US       INT64_C(1000000) /* the old primary is told so often that it is the primary no longer */
 #define MISFITS       3 /* a piece that does not fit is fetched so often: it may have been damaged on its way */
 
 /* What a server says of itself. */
@@ -27,6 +28,13 @@ struct standby {
     bool started;
     _Atomic int64_t current_us; /* monotonic: as of when the copy is known to have all */
     atomic_bool ended, connected;
+    struct {
+        pthread_mutex_t lock;
+        pthread_cond_t changed;
+        bool asked, answered, over; /* over: the thread does not run, or is ending */
+        int64_t epoch;
+        tb_error err;
+    } promotion;
     /* Of the thread: */
     tb_piece last; /* of the copy, without data */
     tb_buf bytes;  /* of a piece that is not whole yet */
@@ -176,6 +184,7 @@ static tb_code follow(standby *s, tb_error *err)
     const int64_t asked_us = mono_us();
     snprintf(path, sizeof path, "/replica/pieces?after=%" PRId64 "&wait=%d", s->last.number, STANDBY_WAIT_S);
     const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_bytes, .ctx = s};
+    s->link.epoch = s->last.epoch;
     if (s->bytes.cap > BYTES_KEPT) tb_buf_release(&s->bytes);
     s->bytes.len = 0;
     s->bytes.failed = s->came = false;
@@ -221,14 +230,14 @@ static void note_back(standby *s)
     s->pause_us = PAUSE_US;
 }
 
-static void *follow_on(void *arg)
+/* Until it ends, or is told to: stopped, or promoted. */
+static void follow_on(standby *s)
 {
-    standby *s = arg;
     tb_error err = {0};
     for (;;) {
         tb_code code = follow(s, &err);
         if (!code && !s->ends) code = compare_if_due(s, &err);
-        if (code == TB_E_STOPPED || s->ends) break;
+        if (code == TB_E_STOPPED || s->ends || atomic_load(&s->link.finish_us)) break;
         if (!code) {
             note_back(s);
             continue;
@@ -239,7 +248,120 @@ static void *follow_on(void *arg)
     }
     if (s->ends) say_end(s);
     atomic_store(&s->connected, false);
+}
+
+/* --- promotion --- */
+
+/* Answers who waits for the promotion. */
+static void answer_promotion(standby *s, const tb_error *err, int64_t epoch)
+{
+    pthread_mutex_lock(&s->promotion.lock);
+    s->promotion.err = *err;
+    s->promotion.epoch = epoch;
+    s->promotion.asked = false;
+    s->promotion.answered = true;
+    pthread_cond_broadcast(&s->promotion.changed);
+    pthread_mutex_unlock(&s->promotion.lock);
+}
+
+static bool is_promotion_asked(standby *s)
+{
+    pthread_mutex_lock(&s->promotion.lock);
+    const bool asked = s->promotion.asked;
+    pthread_mutex_unlock(&s->promotion.lock);
+    return asked;
+}
+
+/* Of a copy that follows no longer. */
+static void wait_for_promotion(standby *s)
+{
+    pthread_mutex_lock(&s->promotion.lock);
+    while (!s->promotion.asked && !s->promotion.over)
+        pthread_cond_wait(&s->promotion.changed, &s->promotion.lock);
+    pthread_mutex_unlock(&s->promotion.lock);
+}
+
+/* Whether the copy is the primary now. */
+static bool take_over(standby *s)
+{
+    tb_error err = {0};
+    int64_t epoch = 0;
+    if (!is_promotion_asked(s)) return false;
+    const bool done = s->options.take_over(s->options.ctx, &epoch, &err) == TB_OK;
+    if (done) s->link.epoch = epoch;
+    link_go_on(&s->link);
+    answer_promotion(s, &err, epoch);
+    return done;
+}
+
+/* Whether the old primary knows by now. */
+static bool has_heard(standby *s)
+{
+    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
+    const char *key = json_string_value(json_object_get(answer, "ErrorKey"));
+    const char *role = json_string_value(json_object_get(answer, "role"));
+    const bool heard = (key && strcmp(key, "replica.superseded") == 0) || (role && strcmp(role, "primary") != 0);
+    json_decref(answer);
+    return heard;
+}
+
+/* Tells the old primary until it has heard, since it may come back. */
+static void tell_old_primary(standby *s)
+{
+    const link_request request = {.path = "/replica/status", .quiet_s = QUIET_S};
+    tb_error err;
+    do {
+        if (link_ask(&s->link, &request, &err) || !has_heard(s)) continue;
+        s->options.note("%s knows that it is the primary no longer", s->options.link.url);
+        return;
+    } while (link_pause(&s->link, TELL_US));
+}
+
+static void *run_standby(void *arg)
+{
+    standby *s = arg;
+    const tb_error stopped = {.code = TB_E_STOPPED, .message = "The server is stopping."};
+    bool promoted = false;
+    while (!promoted && !atomic_load(&s->link.cut)) {
+        if (s->ends) wait_for_promotion(s);
+        else follow_on(s);
+        promoted = take_over(s);
+    }
+    if (promoted) tell_old_primary(s);
+    pthread_mutex_lock(&s->promotion.lock);
+    s->promotion.over = true;
+    const bool asked = s->promotion.asked;
+    pthread_mutex_unlock(&s->promotion.lock);
+    if (asked) answer_promotion(s, &stopped, 0);
     return NULL;
+}
+
+tb_code standby_promote(standby *s, int64_t *ret_epoch, tb_error *err)
+{
+    pthread_mutex_lock(&s->promotion.lock);
+    const bool over = s->promotion.over;
+    s->promotion.asked = !over;
+    s->promotion.answered = false;
+    pthread_cond_broadcast(&s->promotion.changed);
+    if (!over) link_finish(&s->link);
+    while (!over && !s->promotion.answered)
+        pthread_cond_wait(&s->promotion.changed, &s->promotion.lock);
+    const tb_error answer = s->promotion.err;
+    *ret_epoch = s->promotion.epoch;
+    pthread_mutex_unlock(&s->promotion.lock);
+    if (over) return tb_fail(err, TB_E_STOPPED, NULL, NULL);
+    if (answer.code && err) *err = answer;
+    return answer.code;
+}
+
+/* --- start and stop --- */
+
+static void set_over(standby *s, bool over)
+{
+    pthread_mutex_lock(&s->promotion.lock);
+    s->promotion.over = over;
+    pthread_cond_broadcast(&s->promotion.changed);
+    pthread_mutex_unlock(&s->promotion.lock);
 }
 
 tb_code standby_new(const standby_options *options, standby **ret, tb_error *err)
@@ -248,6 +370,9 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
     if (!s) return tb_no_memory(err);
     s->options = *options;
     s->pause_us = PAUSE_US;
+    s->promotion.over = true;
+    pthread_mutex_init(&s->promotion.lock, NULL);
+    pthread_cond_init(&s->promotion.changed, NULL);
     tb_buf_init(&s->bytes, TB_PIECE_MAX + TB_PIECE_HEAD + CURL_MAX_WRITE_SIZE, NULL);
     char digest[STANDBY_DIGEST];
     tb_code code = link_open(&s->link, &options->link, err);
@@ -266,13 +391,15 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
 
 tb_code standby_start(standby *s, tb_error *err)
 {
-    s->started = pthread_create(&s->thread, NULL, follow_on, s) == 0;
+    set_over(s, false);
+    s->started = pthread_create(&s->thread, NULL, run_standby, s) == 0;
     return s->started ? TB_OK : tb_fail(err, TB_E_IO, NULL, "The standby's thread does not start.");
 }
 
 void standby_stop(standby *s)
 {
     link_cut(&s->link);
+    set_over(s, true);
     if (s->started) pthread_join(s->thread, NULL);
     s->started = false;
 }
@@ -282,6 +409,8 @@ void standby_free(standby *s)
     if (!s) return;
     link_close(&s->link);
     tb_buf_release(&s->bytes);
+    pthread_cond_destroy(&s->promotion.changed);
+    pthread_mutex_destroy(&s->promotion.lock);
     free(s);
 }
 

@@ -1,6 +1,7 @@
 /* A standby follows its primary: a thread of its own asks for the pieces after its newest one, over and over, and hands each
  * over to be applied. Every minute it compares the digest of both files. What does not fit, or is no longer kept, ends it
- * for good: a new copy is needed then. It knows neither the writer nor who asks this server. */
+ * for good: a new copy is needed then. Where it is promoted, the thread takes what has arrived, makes the copy the primary, and
+ * then tells the old primary so, until that has heard it. It knows neither the writer nor who asks this server. */
 #ifndef TOLLBOOK_SERVER_STANDBY_STANDBY_H
 #define TOLLBOOK_SERVER_STANDBY_STANDBY_H
 
@@ -18,6 +19,8 @@ typedef struct standby_options {
     tb_code (*apply)(void *ctx, const tb_piece *piece, tb_error *err);
     /* The newest piece, without data, and the digest as of it. */
     tb_code (*look)(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], tb_error *err);
+    /* Makes the copy the primary; on the standby's thread, which applies nothing any more. ret_epoch: the new one. */
+    tb_code (*take_over)(void *ctx, int64_t *ret_epoch, tb_error *err);
     void *ctx;
     void (*note)(const char *fmt, ...) TB_PRINTF(1, 2);
     void (*warn)(const char *fmt, ...) TB_PRINTF(1, 2); /* what somebody has to look at */
@@ -29,6 +32,9 @@ typedef struct standby standby;
 TB_MUST_USE tb_code standby_new(const standby_options *options, standby **ret, tb_error *err);
 TB_MUST_USE tb_code standby_start(standby *s, tb_error *err);
 void standby_stop(standby *s); /* waits for its thread; also if it never started */
+/* Ends following, once what has arrived is applied, and calls take_over. Where that fails it goes on following. Any thread but
+ * the standby's; one at a time. */
+TB_MUST_USE tb_code standby_promote(standby *s, int64_t *ret_epoch, tb_error *err);
 void standby_free(standby *s); /* after standby_stop; NULL is fine */
 
 /* Any thread: */

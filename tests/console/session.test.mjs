@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import {test} from "node:test";
 import {inWords, isOther, troubles} from "../../server/console/js/session.js";
 
-const me = {role: "User", account: 1, name: "acme", offers: ["statistics"], changes: [], now: "2026-11-04T09:00:00Z"};
+const me = {role: "User", account: 1, name: "acme", offers: ["statistics"], changes: [], primary: null, now: "2026-11-04T09:00:00Z"};
 
 test("another key: by its role, its account or what it may see, and not by the time", () => {
   assert.equal(isOther(me, {...me, now: "2026-11-04T10:00:00Z"}), false);
-  for (const change of [{account: 2}, {role: "Operator"}, {name: "b"}, {offers: []}, {changes: ["key create"]}]) assert.equal(isOther(me, {...me, ...change}), true);
+  for (const change of [{account: 2}, {role: "Operator"}, {name: "b"}, {offers: []}, {changes: ["key create"]}, {primary: "https://a.example"}]) assert.equal(isOther(me, {...me, ...change}), true);
 });
 
 test("a role is named in words", () => {

@@ -1,6 +1,7 @@
 /* Replication without a server: switches it on for a file, or brings a copy up to date with the file that it was made of.
  *
  *     replay on FILE [MICROSECONDS]    the moment of the first piece
+ *     replay standbys FILE              lists three of them
  *     replay follow COPY FILE
  *     replay apply COPY PIECES         a file of pieces as bytes */
 #include "tollbook/replica.h"
@@ -35,6 +36,19 @@ static bool apply(void *ctx, const tb_piece *piece)
     tb_error err = {0};
     check(tb_store_apply_piece(ctx, piece, &err), &err);
     return true;
+}
+
+/* Of rows that the tests change. */
+static tb_code list_standbys(tb_store *store, void *ctx, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (int i = 1; !code && i <= *(int *)ctx; i++) {
+        tb_standby one = {.schema = tb_store_schema()};
+        snprintf(one.name, sizeof one.name, "standby-%d", i);
+        snprintf(one.url, sizeof one.url, "https://standby-%d.example", i);
+        code = tb_store_standby_add(store, &one, err);
+    }
+    return code;
 }
 
 static void follow(const char *copy, const char *file)
@@ -76,6 +90,11 @@ int main(int argc, char **argv)
         int64_t now_us = argc == 4 ? strtoll(argv[3], NULL, 10) : INT64_C(1788220800000000); /* 1 September 2026 */
         tb_store *store = open_store(argv[2], true);
         check(tb_store_write(store, switch_on, &now_us, &err), &err);
+        tb_store_close(store);
+    } else if (argc == 3 && strcmp(argv[1], "standbys") == 0) {
+        int n = 3;
+        tb_store *store = open_store(argv[2], true);
+        check(tb_store_write(store, list_standbys, &n, &err), &err);
         tb_store_close(store);
     } else if (argc == 4 && strcmp(argv[1], "follow") == 0) {
         follow(argv[2], argv[3]);

@@ -107,7 +107,8 @@ class Maker:
 
     def replicate(self):
         """Each commit from here on is a piece, too."""
-        subprocess.run([REPLAY, "on", self.db], check=True, timeout=PATIENCE)
+        for what in ("on", "standbys"):
+            subprocess.run([REPLAY, what, self.db], check=True, timeout=PATIENCE)
 
     def apply(self, stage, now):
         self.tool("apply", "--delete", "-", stdin=catalog(stage), now=now)

@@ -4,8 +4,9 @@ import json
 import time
 import unittest
 
-from test_replica import pieces_of
+import test_standby as pair
 from harness import PATIENCE, Case, hit, run
+from test_replica import pieces_of
 
 HOURS = 3600  # a wait that no test sees the end of
 PIECES = "/replica/pieces"
@@ -268,6 +269,32 @@ class Continues(Acknowledge):
         standby.has(self.piece())
         self.assertEqual(wire.read().status, 200)
         self.assertEqual((self.said(self.ALONE), self.said(self.NONE)), (1, 1))
+
+
+class Pair(unittest.TestCase):
+    """Two real servers."""
+
+    def setUp(self):
+        self.primary = pair.Primary("--acknowledge-after", "standby")
+        self.addCleanup(self.primary.close)
+        self.standby = pair.Standby(self.primary, "--promotable")
+        self.addCleanup(self.standby.close)
+
+    def test_what_is_acknowledged_the_standby_has(self):
+        for i in range(5):
+            self.primary.send(hit(101, i))
+            self.assertEqual(pair.state(self.standby)["piece"], pair.state(self.primary)["piece"])
+
+    def test_what_was_not_acknowledged_is_once_the_standby_is_back(self):
+        self.primary.stop()
+        self.primary.start("--acknowledge-after", "standby", "--standby-wait", 1, port=self.primary.port)
+        pair.level(self.standby)
+        self.standby.stop()
+        answer = self.primary.ask("POST", "/ingest/logs", "ingest", hit(101, 9))
+        self.assertEqual((answer.status, answer.error), (503, "replica.unacknowledged"))
+        self.standby.start("--promotable", port=self.standby.port)  # its name has the port
+        pair.level(self.standby)
+        self.assertTrue(self.primary.ask("POST", "/ingest/logs", "ingest", hit(101, 9)).json()["duplicate"])
 
 
 class Options(unittest.TestCase):

@@ -195,7 +195,7 @@ class Console(Case):
         self.assertEqual(session, {
             "role": "User", "account": 1, "name": "acme", "key": session["key"], "now": harness.NOW, "expires": "2026-11-04T21:00:00Z",
             "version": session["version"],
-            "offers": ["statistics", "zones", "logs", "events", "billing", "whatif", "containers"], "changes": []})
+            "offers": ["statistics", "zones", "logs", "events", "billing", "whatif", "containers"], "changes": [], "primary": None})
         self.assertEqual(self.session({"Cookie": f"a=b; {text}; c=d"}).json(), session)
 
     def test_what_is_offered_is_what_the_routes_open(self):

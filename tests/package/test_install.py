@@ -143,9 +143,12 @@ class Installed(unittest.TestCase):
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
         wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf",
-                  "share/man/man1/tollbook-serve.1", "share/man/man5/tollbook.conf.5"]
+                  "share/man/man1/tollbook-serve.1", "share/man/man5/tollbook.conf.5",
+                  "lib/ocf/resource.d/tollbook/server"]
         for file in wanted + [f"lib/systemd/system/{unit}" for unit in UNITS]:
             self.assertIn(file, found)
+        agent = run(self.prefix / "lib/ocf/resource.d/tollbook/server", "meta-data")
+        self.assertIn('<resource-agent name="server"', agent)
         for end in "libtollbook.so", "libtollbook.a", "cmake/tollbook/tollbookConfig.cmake":
             self.assertTrue(any(file.endswith(end) for file in found), end)
         headers = {path.name for path in (SOURCE / "include" / "tollbook").iterdir()}

@@ -1,6 +1,7 @@
 /* Pieces: what makes one, what does not, the chain, trimming, and copies that do not fit. Whole files are replayed by
  * fault_replay. */
 #include "store_fixture.h"
+#include "store/core/sealed.h"
 #include "store/replica/capture.h"
 #include "tollbook/replica.h"
 
@@ -319,44 +320,169 @@ START_TEST(a_base_keeps_the_newest_piece)
 }
 END_TEST
 
-/* As a change of the schema does it. */
-static tb_code restart(tb_store *store, void *ctx, tb_error *err)
+/* The file as a tollbook of schema 30 left it. */
+static void make_older(const char *path)
 {
-    (void)ctx;
-    return tb__pieces_restart(store, NOW_US + 1, err);
+    sqlite3 *db;
+    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
+    edit(db, "DROP TABLE standby; DELETE FROM head WHERE name='standby';"
+             "UPDATE head SET n=n-1,seals=(seals-(SELECT seal FROM meta WHERE name='superseded'))&" TB__SEAL_MASK
+             " WHERE name='meta'; DELETE FROM meta WHERE name='superseded';"
+             "PRAGMA user_version=30; PRAGMA wal_checkpoint(TRUNCATE)");
+    sqlite3_close(db);
 }
 
-START_TEST(a_new_chain_is_followed_by_new_copies_alone)
+static tb_store *open_copy(const char *path)
+{
+    const tb_store_options options = {.write = true, .copy = true, .now_us = NOW_US};
+    tb_error err = {0};
+    tb_store *copy;
+    ok(tb_store_open(path, &options, &copy, &err));
+    return copy;
+}
+
+/* The file and its copy, both of schema 30; the copy is open, the file is not. */
+static tb_store *two_older(char path[128])
 {
     tb_error err = {0};
-    fixture copy = f;
-    kept k;
     add(1);
-    snprintf(copy.path, sizeof copy.path, "%.80s/copy.db", f.folder);
-    ok(tb_store_backup(f.store, copy.path, NULL, NULL, NULL, &err));
-    const tb_replication before = state(f.store);
-    ok(tb_store_write(f.store, restart, NULL, &err));
-    const tb_replication after = state(f.store);
-    ck_assert_int_eq(after.last.number, 1);
-    ck_assert_int_eq(after.last.epoch, before.last.epoch);
-    ck_assert_int_eq(tb_store_pieces(f.store, before.last.number, keep, &k, &err), TB_E_NOT_FOUND);
-    for (uint64_t i = 2; i <= 4; i++)
-        add(i);
-    read_after(before.last.number, &k);
-    fixture_open(&copy, true);
-    ck_assert_int_eq(tb_store_apply_piece(copy.store, &k.piece[0], &err), TB_E_DIFFERENT);
-    fixture_verify(&f);
-    tb_store_close(copy.store);
-    unlink(copy.path);
+    snprintf(path, 128, "%.80s/copy.db", f.folder);
+    ok(tb_store_backup(f.store, path, NULL, NULL, NULL, &err));
     tb_store_close(f.store);
-    f.store = NULL;
-    fixture_open(&f, true);
-    add(5);
-    ck_assert_int_eq(state(f.store).last.number, 5);
+    make_older(f.path);
+    make_older(path);
+    tb_store *copy = open_copy(path);
+    ck_assert_int_eq(tb_store_schema_of(copy), 30);
+    return copy;
+}
+
+static void close_copy(tb_store *copy, const char *path)
+{
+    fixture made = f;
+    snprintf(made.path, sizeof made.path, "%s", path);
+    made.store = copy;
+    fixture_verify(&made);
+    tb_store_close(copy);
+    unlink(path);
+}
+
+START_TEST(a_copy_takes_the_upgrade_of_its_primary)
+{
+    char path[128];
+    tb_error err = {0};
+    kept k;
+    tb_store *copy = two_older(path);
+    fixture_open(&f, true); /* upgrades it */
+    add(2);
+    read_after(state(copy).last.number, &k);
+    ck_assert_uint_eq(k.n, 2);
+    ok(tb_store_apply_piece(copy, &k.piece[0], &err));
+    ck_assert_int_eq(tb_store_schema_of(copy), tb_store_schema());
+    ok(tb_store_apply_piece(copy, &k.piece[1], &err));
+    ck_assert_mem_eq(state(copy).last.chain, state(f.store).last.chain, TB_PIECE_CHAIN);
+    ck_assert_int_eq(tb_store_write(copy, add_key, NULL, &err), TB_E_REPLICA_READ_ONLY);
+    close_copy(copy, path);
 }
 END_TEST
 
-/* A table without a primary key would be in no piece. */
+START_TEST(a_promoted_copy_is_upgraded_and_commits)
+{
+    char path[128];
+    tb_error err = {0};
+    int64_t epoch;
+    tb_store *copy = two_older(path);
+    const tb_replication before = state(copy);
+    ok(tb_store_promote(copy, "b", &epoch, &err));
+    ck_assert_int_eq(epoch, before.last.epoch + 1);
+    ck_assert_int_eq(tb_store_schema_of(copy), tb_store_schema());
+    ok(tb_store_write(copy, add_key, NULL, &err));
+    const tb_replication after = state(copy);
+    ck_assert_int_eq(after.last.number, before.last.number + 3); /* the epoch, the schema, the key */
+    ck_assert_int_eq(after.last.epoch, epoch);
+    ck_assert_int_eq(tb_store_promote(copy, "b", &epoch, &err), TB_E_USAGE);
+    close_copy(copy, path);
+    fixture_open(&f, true);
+}
+END_TEST
+
+static tb_code add_standby(tb_store *store, void *ctx, tb_error *err)
+{
+    return tb_store_standby_add(store, ctx, err);
+}
+
+static tb_code drop_standby(tb_store *store, void *ctx, tb_error *err)
+{
+    return tb_store_standby_drop(store, ctx, err);
+}
+
+START_TEST(standbys_are_listed_in_the_file_and_its_copies)
+{
+    char path[128];
+    tb_error err = {0};
+    tb_standby b = {.name = "b", .url = "http://b.example", .schema = tb_store_schema()}, c = {.name = "c", .schema = 30};
+    tb_standby list[TB_STANDBYS_MAX];
+    int64_t epoch;
+    size_t n;
+    kept k;
+    snprintf(path, sizeof path, "%.80s/copy.db", f.folder);
+    ok(tb_store_backup(f.store, path, NULL, NULL, NULL, &err));
+    tb_store *copy = open_copy(path);
+    const int64_t from = state(copy).last.number;
+    ok(tb_store_write(f.store, add_standby, &c, &err));
+    ok(tb_store_write(f.store, add_standby, &b, &err));
+    ok(tb_store_write(f.store, add_standby, &b, &err)); /* nothing new: no piece */
+    ck_assert_int_eq(state(f.store).last.number, from + 2);
+    ck_assert_int_eq(tb_store_write(f.store, drop_standby, (char[]){"d"}, &err), TB_E_NOT_FOUND);
+    read_after(from, &k);
+    for (size_t i = 0; i < 2; i++)
+        ok(tb_store_apply_piece(copy, &k.piece[i], &err));
+    ok(tb_store_promote(copy, "b", &epoch, &err));
+    ok(tb_store_standbys(copy, list, &n, &err));
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(list[0].name, "c");
+    close_copy(copy, path);
+    /* A later schema: the file is not upgraded beside a standby that would not know it. */
+    ok(tb__standbys_know(f.store, 30, &err));
+    ck_assert_int_eq(tb__standbys_know(f.store, tb_store_schema(), &err), TB_E_USAGE);
+    ck_assert_ptr_nonnull(strstr(err.message, "its standby c knows up to 30"));
+}
+END_TEST
+
+START_TEST(a_superseded_file_takes_no_writes)
+{
+    char path[128];
+    tb_error err = {0};
+    tb_store *copy;
+    int64_t epoch;
+    kept k;
+    snprintf(path, sizeof path, "%.80s/copy.db", f.folder);
+    ok(tb_store_backup(f.store, path, NULL, NULL, NULL, &err));
+    copy = open_copy(path);
+    ok(tb_store_promote(copy, "b", &epoch, &err));
+    ok(tb_store_write(copy, add_key, NULL, &err));
+    const tb_replication before = state(f.store);
+    ok(tb_store_supersede(f.store, epoch, &err));
+    ck_assert_int_eq(state(f.store).superseded, epoch);
+    ck_assert_int_eq(state(f.store).last.number, before.last.number);
+    ck_assert_int_eq(tb_store_write(f.store, add_key, NULL, &err), TB_E_REPLICA_SUPERSEDED);
+    tb_store_close(f.store);
+    ck_assert_int_eq(tb_store_open(f.path, &(tb_store_options){.write = true}, &f.store, &err), TB_E_REPLICA_SUPERSEDED);
+    /* As a copy it follows, and forgets that. */
+    f.store = open_copy(f.path);
+    fixture other = f;
+    f.store = copy;
+    read_after(before.last.number, &k);
+    f.store = other.store;
+    for (size_t i = 0; i < k.n; i++)
+        ok(tb_store_apply_piece(f.store, &k.piece[i], &err));
+    ck_assert_int_eq(state(f.store).superseded, 0);
+    ck_assert_mem_eq(state(f.store).last.chain, state(copy).last.chain, TB_PIECE_CHAIN);
+    close_copy(copy, path);
+    tb_store_close(f.store);
+    fixture_open(&f, true);
+}
+END_TEST
+
 START_TEST(every_table_has_a_key)
 {
     sqlite3_stmt *s;
@@ -382,7 +508,10 @@ int main(void)
     tcase_add_test(t, a_copy_is_changed_by_pieces_alone);
     tcase_add_test(t, pieces_are_bytes_and_again_pieces);
     tcase_add_test(t, a_base_keeps_the_newest_piece);
-    tcase_add_test(t, a_new_chain_is_followed_by_new_copies_alone);
+    tcase_add_test(t, a_copy_takes_the_upgrade_of_its_primary);
+    tcase_add_test(t, a_promoted_copy_is_upgraded_and_commits);
+    tcase_add_test(t, standbys_are_listed_in_the_file_and_its_copies);
+    tcase_add_test(t, a_superseded_file_takes_no_writes);
     tcase_add_test(t, every_table_has_a_key);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

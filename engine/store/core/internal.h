@@ -26,6 +26,8 @@ static inline bool tb__is_whole(int scope)
 
 extern const char *const tb__migrations[];
 extern const int tb__schema_version;
+/* The oldest schema that a copy may have: what it has been asked since then reads both. */
+extern const int tb__schema_copied;
 extern const char tb__schema_sha256[];
 
 /* What an edge location is called, and its region's id (0: none). */
@@ -80,6 +82,7 @@ struct tb_store {
     int64_t (*clock)(void);      /* writer: for the moments of pieces; NULL: opened_us */
     int64_t opened_us;
     struct tb__capture *capture; /* replica/capture.h; NULL: the file is not replicated, or this is a reader */
+    int schema;                  /* of the file */
     bool copy;                   /* writer: of a copy, whose capture only finds out that something was changed */
     bool superseded;             /* writer: another file took this one's place: nothing is committed */
     bool applied_keys;           /* the last piece that it applied changed keys */
@@ -166,6 +169,10 @@ extern const tb__rows tb__int_rows;
 TB_MUST_USE tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
                                   int64_t **ret_list, size_t *ret_n, tb_error *err);
 /* A row of the table meta. */
+/* Takes the steps to a newer schema in the caller's transaction, as the primary of this copy did. */
+TB_MUST_USE tb_code tb__upgrade_copy(tb_store *store, int to, tb_error *err);
+/* Upgrades the file to the newest schema, in a transaction of its own. Nothing where it has it. */
+TB_MUST_USE tb_code tb__upgrade(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value,
                                  tb_error *err);
 TB_MUST_USE tb_code tb__meta_set(tb_store *store, const char *name, int64_t value, tb_error *err);

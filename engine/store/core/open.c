@@ -158,12 +158,19 @@ int tb_store_schema(void)
     return tb__schema_version;
 }
 
+int tb_store_schema_of(const tb_store *store)
+{
+    return store->schema;
+}
+
 const char *tb_store_sqlite(void)
 {
     return sqlite3_libversion();
 }
 
 /* --- creation and migrations --- */
+
+static const tb_store_options defaults = {0};
 
 static tb_code put_default_regions(tb_store *store, tb_error *err)
 {
@@ -185,7 +192,7 @@ static tb_code wipe_trees(tb_store *store, tb_error *err)
 /* An upgrade that somebody hears of. */
 typedef struct upgrade {
     const tb_store_options *options;
-    int from, reached;
+    int from, reached, to;
 } upgrade;
 
 /* Also as SQLite's progress handler. */
@@ -193,7 +200,7 @@ static int tell_upgrade(void *ctx)
 {
     const upgrade *u = ctx;
     if (u->from && u->options->upgrading)
-        u->options->upgrading(u->options->upgrading_ctx, u->from, u->reached, tb__schema_version);
+        u->options->upgrading(u->options->upgrading_ctx, u->from, u->reached, u->to);
     return 0;
 }
 
@@ -202,18 +209,24 @@ static tb_code run_steps(tb_store *store, upgrade *u, tb_error *err)
     char stamp[120];
     const int from = u->from;
     tb_code code = TB_OK;
-    for (int version = from; !code && version < tb__schema_version; version++) {
+    for (int version = from; !code && version < u->to; version++) {
         code = tb__exec(store->db, store->path, tb__migrations[version], err);
         if (!code && version == 0) code = put_default_regions(store, err);
-        if (version + 1 < tb__schema_version) u->reached = version + 1; /* the last is reached once all of it is stored */
+        if (version + 1 < u->to) u->reached = version + 1; /* the last is reached once all of it is stored */
         if (!code) tell_upgrade(u);
     }
     if (!code && from == 1) code = tb__rungs_adopt(store, err);
     if (!code && from) code = wipe_trees(store, err);
-    if (!code && from) code = tb__pieces_restart(store, store->opened_us, err);
-    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;",
-             TB_APPLICATION_ID, tb__schema_version);
-    return code ? code : tb__exec(store->db, store->path, stamp, err);
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;", TB_APPLICATION_ID, u->to);
+    if (!code) code = tb__exec(store->db, store->path, stamp, err);
+    if (!code) store->schema = u->to;
+    return code;
+}
+
+tb_code tb__upgrade_copy(tb_store *store, int to, tb_error *err)
+{
+    upgrade u = {&defaults, store->schema, store->schema, to};
+    return run_steps(store, &u, err);
 }
 
 /* SQLite's check reports a page that it could not read, for lack of memory or by an I/O error, as if it were damaged:
@@ -258,18 +271,44 @@ static tb_code check_pages(tb_store *store, tb_error *err)
  * the older version. */
 static tb_code migrate(tb_store *store, const tb_store_options *options, int from, tb_error *err)
 {
-    upgrade u = {options, from, from};
+    upgrade u = {options, from, from, tb__schema_version};
     tell_upgrade(&u);
     if (options->upgrading) sqlite3_progress_handler(store->db, STEPS_PER_TELL, tell_upgrade, &u);
     tb_code code = from ? check_pages(store, err) : TB_OK;
+    if (!code && from) code = tb__standbys_know(store, tb__schema_version, err);
     if (!code) code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
     if (!code) code = run_steps(store, &u, err);
+    if (!code && from) code = tb__piece_of_schema(store, err);
     if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
     sqlite3_progress_handler(store->db, 0, NULL, NULL);
-    if (code) sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    if (code) {
+        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        store->schema = from;
+    }
     u.reached = tb__schema_version;
     if (!code) tell_upgrade(&u);
     return code;
+}
+
+tb_code tb__upgrade(tb_store *store, tb_error *err)
+{
+    return store->schema < tb__schema_version ? migrate(store, &defaults, store->schema, err) : TB_OK;
+}
+
+/* A file of an older schema. A copy stays as it is: its primary's piece, or its promotion, upgrades it. */
+static tb_code meet_older(tb_store *store, const tb_store_options *options, tb_error *err)
+{
+    if (options->copy && store->schema >= tb__schema_copied) return TB_OK;
+    if (store->copy)
+        return tb_fail(err, TB_E_DIFFERENT, NULL,
+                       "%s is a copy with the older schema %d. Upgrade its primary, remove the copy and start again: it is "
+                       "made anew.",
+                       store->path, store->schema);
+    if (store->write) return migrate(store, options, store->schema, err);
+    return tb_fail(err, TB_E_READ_ONLY, NULL,
+                   "%s has the older schema %d. Back it up with the tollbook that wrote "
+                   "it; any writing command of this one upgrades it.",
+                   store->path, store->schema);
 }
 
 static tb_code new_store(const char *path, const tb_store_options *options, tb_store **ret,
@@ -358,8 +397,6 @@ static tb_code check_still_blank(tb_store *store, tb_error *err)
     if (!code) code = pragma_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err);
     return !code && (application || tables) ? exists_already(store->path, err) : code;
 }
-
-static const tb_store_options defaults = {0};
 
 tb_code tb_store_create(const char *path, const tb_store_options *options, tb_error *err)
 {
@@ -467,19 +504,8 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     if (!code) code = check_identity(store, &version, err);
     if (code) code = open_immutable(store, options, code, &version, err);
     if (!code) code = check_held(store, err);
-    if (!code && version < tb__schema_version) {
-        if (store->copy)
-            code = tb_fail(err, TB_E_DIFFERENT, NULL,
-                           "%s is a copy with the older schema %lld. Upgrade its primary, remove the copy and start again: it is "
-                           "made anew.",
-                           path, (long long)version);
-        else if (options->write) code = migrate(store, options, (int)version, err);
-        else
-            code = tb_fail(err, TB_E_READ_ONLY, NULL,
-                           "%s has the older schema %lld. Back it up with the tollbook that wrote "
-                           "it; any writing command of this one upgrades it.",
-                           path, (long long)version);
-    }
+    store->schema = (int)version;
+    if (!code && version < tb__schema_version) code = meet_older(store, options, err);
     if (!code) code = prepare_ends(store, err);
     if (!code && store->write) code = tb__superseded_begin(store, err);
     if (!code && store->write) code = tb__pieces_begin(store, err);

@@ -919,13 +919,16 @@ static const char v30[] =
  * place, or 0. */
 static const char v31[] =
     "CREATE TABLE standby(name TEXT PRIMARY KEY CHECK(length(name) BETWEEN 1 AND 64), url TEXT NOT NULL,"
-    " program_schema INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    " program_schema INTEGER NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT, WITHOUT ROWID;"
+    TB__SEAL_ROWS(standby) TB__SEAL_KEPT(standby, "name=NEW.name")
     "INSERT INTO meta(name,value) VALUES('superseded',0);";
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
+const int tb__schema_copied = 30;
+
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "f753c30aa02c8821e1867e4fbf0f2530093d650521257f02de7cab9f40a002f8";
+    "8f0ab835b05695bf3d68c4f3f68a6245a3f10ef0a512533dcd430a307d9a7cb8";

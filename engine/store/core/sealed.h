@@ -99,6 +99,7 @@
 #define TB__C_charge_billed(r) r "charge," r "invoice," r "amount"
 #define TB__C_meter(r) r "id," r "name," r "document," r "declared_us," r "deleted_us"
 #define TB__C_meter_resource(r) r "noun," r "name," r "account," r "segment"
+#define TB__C_standby(r) r "name," r "url," r "program_schema"
 #define TB__C_meter_series(r)                                                                      \
     r "id," r "meter," r "account," r "resource," r "dimension_1," r "dimension_2"
 #define TB__C_gauge(r) r "series," r "at_us," r "segment," r "value," r "version," r "gone_version"
@@ -151,6 +152,7 @@
     X(charge_billed, "format('What invoice %d billed of charge %d',invoice,charge)")               \
     X(meter, "'Meter '||name")                                                                     \
     X(meter_resource, "format('Resource %s %s',noun,name)")                                        \
+    X(standby, "format('Standby %s',name)")                                                        \
     X(meter_series, "'Meter series '||id")                                                         \
     X(gauge, "format('The value of meter series %d at %d, of segment %d',series,at_us,segment)")   \
     X(event_id_run, "'Run '||id||' of event ids'")                                                  \

@@ -1,5 +1,5 @@
 /* Continuous backup: names and contents of its files, and restoring. */
-#include "store/core/internal.h"
+#include "store/replica/capture.h"
 #include "tollbook/archive.h"
 #include "tollbook/calendar.h"
 
@@ -186,7 +186,10 @@ static tb_code switch_off(tb_store *store, void *ctx, tb_error *err)
 tb_code tb_store_restored(tb_store *store, tb_error *err)
 {
     tb_code code = tb__exec(store->db, store->path, "PRAGMA synchronous=FULL", err);
+    store->copy = false;
+    tb__capture_end(store);
     if (!code) code = tb_store_write(store, switch_off, NULL, err);
+    if (!code) code = tb__upgrade(store, err);
     if (!code) tb_store_checkpoint(store, true);
     return code;
 }

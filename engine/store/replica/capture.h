@@ -26,9 +26,14 @@ TB_MUST_USE tb_code tb__capture_apply(tb_store *store, const void *data, size_t 
 
 /* At opening: begins to record where the file is replicated. */
 TB_MUST_USE tb_code tb__pieces_begin(tb_store *store, tb_error *err);
-/* In the transaction of a change of the schema, which no piece can carry: where the file is replicated it begins a new chain,
- * in the same epoch, and copies begin with a new base. */
-TB_MUST_USE tb_code tb__pieces_restart(tb_store *store, int64_t now_us, tb_error *err);
+/* Empties the list of standbys. */
+TB_MUST_USE tb_code tb__standbys_forget(tb_store *store, tb_error *err);
+/* Before an upgrade of the schema: whether the programs of all listed standbys know this one. TB_E_USAGE names one that does
+ * not. */
+TB_MUST_USE tb_code tb__standbys_know(tb_store *store, int schema, tb_error *err);
+/* In the transaction of an upgrade of the schema, where the file is replicated: its piece has no changes, but the number of
+ * the schema, and copies take the same steps. So a step depends on nothing but the file. */
+TB_MUST_USE tb_code tb__piece_of_schema(tb_store *store, tb_error *err);
 /* At opening: whether another file took this one's place. */
 TB_MUST_USE tb_code tb__superseded_begin(tb_store *store, tb_error *err);
 /* While a piece is applied: ends that, where the piece is of the other file. */

@@ -111,20 +111,26 @@ static tb_code begin_chain(tb_store *store, int64_t epoch, int64_t now_us, tb_er
     return insert_piece(store, &first, 0, err);
 }
 
-tb_code tb__pieces_restart(tb_store *store, int64_t now_us, tb_error *err)
-{
-    piece_row last;
-    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
-    if (code || last.piece.number == 0) return code;
-    code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
-    return code ? code : begin_chain(store, last.piece.epoch, now_us, err);
-}
-
 tb_code tb__pieces_begin(tb_store *store, tb_error *err)
 {
     piece_row last;
     tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     return code || last.piece.number == 0 ? code : tb__capture_begin(store, err);
+}
+
+/* The next piece of the transaction, with this data. */
+static tb_code add_piece(tb_store *store, const piece_row *last, const void *data, size_t len, tb_error *err)
+{
+    tb_piece piece = {.number = last->piece.number + 1,
+                      .at_us = store->clock ? store->clock() : store->opened_us,
+                      .data = data,
+                      .len = len};
+    if (piece.at_us < last->piece.at_us) piece.at_us = last->piece.at_us; /* the clock was set back */
+    tb_code code = tb__meta_get(store, "data_version", &piece.version, err);
+    if (!code) code = tb__meta_get(store, "epoch", &piece.epoch, err);
+    if (code) return code;
+    chain_piece(last->piece.chain, &piece, piece.chain);
+    return insert_piece(store, &piece, last->total + (int64_t)len, err);
 }
 
 tb_code tb__piece_add(tb_store *store, tb_error *err)
@@ -142,22 +148,44 @@ tb_code tb__piece_add(tb_store *store, tb_error *err)
     }
     tb_buf_init(&data, TB_PIECE_MAX, NULL);
     code = tb__capture_take(store, &data, err);
-    if (!code && data.len) {
-        tb_piece piece = {.number = last.piece.number + 1,
-                          .at_us = store->clock ? store->clock() : store->opened_us,
-                          .data = data.data,
-                          .len = data.len};
-        if (piece.at_us < last.piece.at_us) piece.at_us = last.piece.at_us; /* the clock was set back */
-        code = tb__meta_get(store, "data_version", &piece.version, err);
-        if (!code) code = tb__meta_get(store, "epoch", &piece.epoch, err);
-        if (!code) {
-            chain_piece(last.piece.chain, &piece, piece.chain);
-            code = insert_piece(store, &piece, last.total + (int64_t)piece.len, err);
-        }
-    }
+    if (!code && data.len) code = add_piece(store, &last, data.data, data.len, err);
     tb_buf_release(&data);
     if (!code) tb__capture_forget(store, true);
     return code;
+}
+
+/* --- upgrades of the schema --- */
+
+static const char schema_mark[] = "tbschema"; /* then its number, as text. No compressed changes begin so */
+
+tb_code tb__piece_of_schema(tb_store *store, tb_error *err)
+{
+    char data[40];
+    piece_row last;
+    tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
+    if (code || last.piece.number == 0) return code;
+    const int len = snprintf(data, sizeof data, "%s%d", schema_mark, store->schema);
+    return add_piece(store, &last, data, (size_t)len, err);
+}
+
+/* The schema that a piece brings; 0: it brings changes. */
+static int schema_of(const tb_piece *piece)
+{
+    const size_t n = sizeof schema_mark - 1;
+    const char *data = piece->data;
+    int schema = 0;
+    if (piece->len <= n || piece->len > n + 6 || memcmp(data, schema_mark, n) != 0) return 0;
+    for (size_t i = n; i < piece->len; i++)
+        schema = data[i] >= '0' && data[i] <= '9' ? schema * 10 + (data[i] - '0') : schema;
+    return schema;
+}
+
+static tb_code take_schema(tb_store *store, int schema, tb_error *err)
+{
+    if (schema > tb__schema_version)
+        return tb_fail(err, TB_E_NEWER, NULL, "The primary was upgraded to schema %d, and this tollbook knows up to %d: use the newer one.",
+                       schema, tb__schema_version);
+    return schema > store->schema ? tb__upgrade_copy(store, schema, err) : TB_OK;
 }
 
 tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
@@ -173,6 +201,7 @@ tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
 tb_code tb_store_replicate_end(tb_store *store, tb_error *err)
 {
     tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    if (!code) code = tb__standbys_forget(store, err);
     return code ? code : tb__meta_set(store, "epoch", 0, err);
 }
 
@@ -222,7 +251,8 @@ tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err
     *ret = (tb_replication){.last = last.piece, .first = first.piece.number,
                             .bytes = last.total - first.total + (int64_t)first.piece.len};
     ret->last.len = 0;
-    return tb__meta_get(store, "superseded", &ret->superseded, err);
+    ret->superseded = 0;
+    return store->schema > 30 ? tb__meta_get(store, "superseded", &ret->superseded, err) : TB_OK;
 }
 
 tb_code tb_store_piece_head(tb_store *store, int64_t number, tb_piece *ret, tb_error *err)
@@ -368,7 +398,8 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_r
     if (last->piece.number == 0 || !tb_piece_follows(piece, &last->piece))
         return tb_fail(err, TB_E_DIFFERENT, NULL, "Piece %lld does not follow piece %lld of %s: make a new copy.",
                        (long long)piece->number, (long long)last->piece.number, store->path);
-    tb_code code = tb__capture_apply(store, piece->data, piece->len, err);
+    const int schema = schema_of(piece);
+    tb_code code = schema ? take_schema(store, schema, err) : tb__capture_apply(store, piece->data, piece->len, err);
     if (!code) code = tb__supersede_end(store, piece->epoch, err);
     return code ? code : insert_piece(store, piece, last->total + (int64_t)piece->len, err);
 }
@@ -376,6 +407,7 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, const piece_r
 tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err)
 {
     piece_row last;
+    const int schema = store->schema;
     store->applied_keys = false;
     if (!store->copy) tb__capture_end(store); /* a copy makes no pieces of its own */
     tb_code code = tb_store_begin(store, err);
@@ -386,8 +418,11 @@ tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *e
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     else tb__forget_content(store);
+    if (code) store->schema = schema;
     tb__capture_hold(store, false);
-    return code;
+    if (store->schema == schema || !store->capture) return code;
+    tb__capture_end(store); /* which knows the tables of the older schema */
+    return tb__capture_begin(store, err);
 }
 
 bool tb_store_applied_keys(const tb_store *store)

@@ -17,6 +17,7 @@
     X(STANDBYS, "SELECT name,url,program_schema FROM standby ORDER BY name")                       \
     X(STANDBY_PUT, "INSERT INTO standby(name,url,program_schema) VALUES(?1,?2,?3) ON CONFLICT(name) DO UPDATE" \
       " SET url=excluded.url,program_schema=excluded.program_schema")                              \
+    X(STANDBYS_DELETE, "DELETE FROM standby")                                                      \
     X(STANDBY_DELETE, "DELETE FROM standby WHERE name=?1")                                         \
     X(TABLE_COLUMNS, "SELECT s.name,c.pk FROM sqlite_schema s, pragma_table_info(s.name) c WHERE s.type='table'" \
       " AND s.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND s.name<>'piece' AND s.sql NOT LIKE 'CREATE VIRTUAL%'" \

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define SCHEMA_OF_STANDBYS 31 /* an older file has no list, and does not know that it is superseded */
+
 /* --- the list --- */
 
 static void read_text(sqlite3_stmt *s, int column, char *ret, size_t most)
@@ -18,6 +20,7 @@ tb_code tb_store_standbys(tb_store *store, tb_standby ret[TB_STANDBYS_MAX], size
     sqlite3_stmt *s;
     bool row;
     *ret_n = 0;
+    if (store->schema < SCHEMA_OF_STANDBYS) return TB_OK;
     tb_code code = tb__sql(store, TB__SQL_STANDBYS, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row && *ret_n < TB_STANDBYS_MAX) {
         tb_standby *one = &ret[(*ret_n)++];
@@ -73,6 +76,25 @@ tb_code tb_store_standby_drop(tb_store *store, const char *name, tb_error *err)
     return code;
 }
 
+tb_code tb__standbys_forget(tb_store *store, tb_error *err)
+{
+    return store->schema < SCHEMA_OF_STANDBYS ? TB_OK : tb__run_ints(store, TB__SQL_STANDBYS_DELETE, NULL, 0, err);
+}
+
+tb_code tb__standbys_know(tb_store *store, int schema, tb_error *err)
+{
+    tb_standby list[TB_STANDBYS_MAX];
+    size_t n;
+    tb_code code = tb_store_standbys(store, list, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (list[i].schema < schema)
+            code = tb_fail(err, TB_E_USAGE, NULL,
+                           "%s was not upgraded to schema %d, as its standby %s knows up to %lld. Upgrade that one first and let it "
+                           "follow once; or, with the older tollbook, `replica drop %s`.",
+                           store->path, schema, list[i].name, (long long)list[i].schema, list[i].name);
+    return code;
+}
+
 /* --- promotion --- */
 
 typedef struct promotion {
@@ -83,15 +105,16 @@ typedef struct promotion {
 static tb_code raise_epoch(tb_store *store, void *ctx, tb_error *err)
 {
     promotion *p = ctx;
-    int64_t superseded;
+    const bool knows = store->schema >= SCHEMA_OF_STANDBYS;
+    int64_t superseded = 0;
     bool listed;
     tb_code code = tb__meta_get(store, "epoch", &p->epoch, err);
-    if (!code) code = tb__meta_get(store, "superseded", &superseded, err);
+    if (!code && knows) code = tb__meta_get(store, "superseded", &superseded, err);
     if (code) return code;
     p->epoch = (superseded > p->epoch ? superseded : p->epoch) + 1;
     code = tb__meta_set(store, "epoch", p->epoch, err);
-    if (!code) code = tb__meta_set(store, "superseded", 0, err);
-    return code ? code : delete_standby(store, p->name, &listed, err);
+    if (!code && knows) code = tb__meta_set(store, "superseded", 0, err);
+    return code || !knows ? code : delete_standby(store, p->name, &listed, err);
 }
 
 tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, tb_error *err)
@@ -101,13 +124,20 @@ tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, 
     if (!store->copy || !store->capture)
         return tb_fail(err, TB_E_USAGE, NULL, "%s is no copy of a replicated database.", store->path);
     store->copy = store->superseded = false;
-    const tb_code code = tb_store_write(store, raise_epoch, &p, err);
+    tb_code code = tb_store_write(store, raise_epoch, &p, err);
     if (code) {
         store->copy = true;
         store->superseded = superseded;
+        return code;
     }
     *ret_epoch = p.epoch;
-    return code;
+    const int schema = store->schema;
+    tb__capture_hold(store, true);
+    code = tb__upgrade(store, err);
+    tb__capture_hold(store, false);
+    if (code || store->schema == schema) return code;
+    tb__capture_end(store);
+    return tb__capture_begin(store, err);
 }
 
 static tb_code note_epoch(tb_store *store, void *ctx, tb_error *err)
@@ -127,8 +157,8 @@ tb_code tb_store_supersede(tb_store *store, int64_t epoch, tb_error *err)
 
 tb_code tb__superseded_begin(tb_store *store, tb_error *err)
 {
-    int64_t epoch;
-    tb_code code = tb__meta_get(store, "superseded", &epoch, err);
+    int64_t epoch = 0;
+    tb_code code = store->schema < SCHEMA_OF_STANDBYS ? TB_OK : tb__meta_get(store, "superseded", &epoch, err);
     if (code) return code;
     store->superseded = epoch > 0;
     if (!epoch || store->copy) return TB_OK;

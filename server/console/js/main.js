@@ -276,6 +276,7 @@ function frame() {
   const who = session.account ? session.name || `Account ${session.account}` : session.name || "";
   node.querySelector(".who").textContent = [who, inWords(session.role)].filter(Boolean).join(" · ");
   node.querySelector(".version").textContent = `tollbook ${session.version}`;
+  sayStandby();
   node.querySelector(".sign-out").addEventListener("click", signOut);
   node.querySelector(".theme").addEventListener("click", nextTheme);
   finder = !offers("operator") ? null : accountPicker({post: api.post, label: "Find a customer", placeholder: "Find a customer  /",
@@ -437,6 +438,15 @@ others.onmessage = ({data}) => {
 
 /* --- a server that is gone, a session that is over --- */
 
+/* A standby shows what its primary has, a moment later, and takes no changes. */
+function sayStandby() {
+  const {primary} = session;
+  parts.banner.hidden = primary === null;
+  if (primary === null) return;
+  fill(parts.banner, "This server is a standby: what it shows may be some moments old. Changes are made on ",
+    primary ? el("a", {href: `${primary}/console/`}, primary) : "its primary", ".");
+}
+
 let lostAt = 0, ticking = 0;
 function banner() {
   const place = parts?.banner ?? app.querySelector(".says");
@@ -453,8 +463,7 @@ api.on("lost", () => {
 });
 api.on("back", () => {
   clearInterval(ticking);
-  const place = parts?.banner;
-  if (place) place.hidden = true;
+  if (parts) sayStandby();
   announce("The server answers again.");
   if (isLeaving) signOut();
   else if (!session) begin();

@@ -1,7 +1,7 @@
 /* Whose session it is, and what went wrong in a view. Pure. */
 
 /** Whether another key is signed in: another tab may have changed it. */
-export const isOther = (mine, theirs) => ["role", "account", "name"].some((member) => mine[member] !== theirs[member])
+export const isOther = (mine, theirs) => ["role", "account", "name", "primary"].some((member) => mine[member] !== theirs[member])
   || ["offers", "changes"].some((member) => mine[member].join() !== theirs[member].join());
 
 /** A role's name as a person writes it: "Billing" of "SubuserBilling" and "SubuserAPIBilling". */

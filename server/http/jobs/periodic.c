@@ -1,8 +1,9 @@
 /* All of this runs on the lane's one thread, except write_found, which that thread waits for. */
 #include "http/jobs/periodic.h"
 
-#include <stdlib.h>
 #include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "http/clock.h"
@@ -25,6 +26,7 @@ struct periodic {
     int64_t fixed_now_us;
     writer *writer;
     job_pool *pool;
+    atomic_bool rests;
     size_t n;
     task tasks[PERIODIC_TASKS_MAX];
 };
@@ -99,8 +101,9 @@ static write_job *next_step(void *ctx, unsigned thread, tb_store *reader, int64_
     task *first = NULL;
     (void)thread;
     (void)reader;
+    const bool rests = atomic_load(&p->rests);
     for (size_t i = 0; i < p->n; i++)
-        if (!first || p->tasks[i].next_us < first->next_us) first = &p->tasks[i];
+        if ((!rests || p->tasks[i].row.on_copies) && (!first || p->tasks[i].next_us < first->next_us)) first = &p->tasks[i];
     const int64_t left_us = first ? first->next_us - clock_mono_us() : INT64_MAX;
     if (left_us > 0) *wait_us = left_us;
     if (left_us > 0) return NULL;
@@ -120,6 +123,12 @@ periodic *periodic_new(const periodic_task tasks[], size_t n, int64_t fixed_now_
         p->tasks[p->n] = (task){.row = tasks[p->n], .all = p};
     job_pool_set_source(pool, LANE_PERIODIC, next_step, p);
     return p;
+}
+
+void periodic_rest(periodic *p, bool rests)
+{
+    atomic_store(&p->rests, rests);
+    job_pool_wake(p->pool, LANE_PERIODIC);
 }
 
 void periodic_free(periodic *p)

@@ -30,6 +30,7 @@ typedef struct periodic_task {
     /* Microseconds until the next round; NULL: PERIODIC_MOST_US. */
     int64_t (*wait_us)(void *ctx, int64_t now_us);
     void *ctx;
+    bool on_copies; /* it runs while the others rest, too */
 } periodic_task;
 
 typedef struct periodic periodic;
@@ -38,6 +39,8 @@ typedef struct periodic periodic;
  * INT64_MIN: the clock's. NULL when out of memory. */
 periodic *periodic_new(const periodic_task tasks[], size_t n, int64_t fixed_now_us, writer *to,
                        job_pool *pool);
+/* Tasks rest: no step of theirs begins. Any thread. */
+void periodic_rest(periodic *p, bool rests);
 void periodic_free(periodic *p); /* after the lane was joined; NULL is fine */
 
 #endif

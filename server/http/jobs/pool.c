@@ -33,6 +33,7 @@ struct lane {
     write_job *(*next)(void *ctx, unsigned thread, tb_store *reader,
                        int64_t *wait_us); /* NULL: the queue */
     void *ctx;
+    bool rests;
     _Atomic bool stop;
     int stop_fd;
 };
@@ -112,7 +113,7 @@ static write_job *next_job(job_thread *t)
     for (;;) {
         int64_t wait_us = INT64_MAX;
         if (!l->next) job = take_queued(l);
-        else job = lane_stopping(l) ? NULL : l->next(l->ctx, (unsigned)(t - l->threads), l->threads->reader, &wait_us);
+        else job = lane_stopping(l) || l->rests ? NULL : l->next(l->ctx, (unsigned)(t - l->threads), l->threads->reader, &wait_us);
         if (job || lane_stopping(l)) break;
         if (wait_us == INT64_MAX) {
             pthread_cond_wait(&l->wake, &l->lock);
@@ -212,10 +213,20 @@ void job_pool_wake(job_pool *p, job_lane which)
     pthread_mutex_unlock(&l->lock);
 }
 
+void job_pool_rest(job_pool *p, job_lane which, bool rests)
+{
+    lane *l = &p->lanes[which];
+    pthread_mutex_lock(&l->lock);
+    l->rests = rests;
+    pthread_cond_broadcast(&l->wake);
+    pthread_mutex_unlock(&l->lock);
+}
+
 void job_pool_write(job_pool *p, job_lane which, writer *to, const write_job *job, int64_t again_us)
 {
+    tb_code code;
     struct pollfd stop = {.fd = p->lanes[which].stop_fd, .events = POLLIN};
-    while (writer_run(to, job, NULL) && !lane_stopping(&p->lanes[which]))
+    while ((code = writer_run(to, job, NULL)) && code != TB_E_REPLICA_SUPERSEDED && !lane_stopping(&p->lanes[which]))
         poll(&stop, 1, (int)(again_us / 1000));
 }
 

@@ -107,8 +107,10 @@ int job_pool_stop_fd(const job_pool *p, job_lane lane);
 
 /* Tells the lane that its source may have a job now. */
 void job_pool_wake(job_pool *p, job_lane lane);
+/* A lane that rests asks its source for no job, until it no longer rests. What runs, ends. Any thread. */
+void job_pool_rest(job_pool *p, job_lane lane, bool rests);
 /* For a running job: submits `job` to the writer and waits for it, again every again_us until it is
- * committed or the lane is stopping. */
+ * committed, the lane is stopping, or the file takes no writes any more, as another took its place. */
 void job_pool_write(job_pool *p, job_lane lane, writer *to, const write_job *job, int64_t again_us);
 
 void job_pool_halt(job_pool *p, job_lane lane); /* at once */
