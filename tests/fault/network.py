@@ -117,6 +117,14 @@ class Network:
             self.cut = set()
             self.changed.notify_all()
 
+    def answers(self):
+        """Whether somebody listens there."""
+        try:
+            socket.create_connection(("127.0.0.1", self.to)).close()
+            return True
+        except OSError:
+            return False
+
     def close(self):
         self.fail()
         self.mend()
