@@ -115,6 +115,16 @@ void api_operation_done(request *r);
 void api_replica_pieces(request *r);
 void api_replica_pieces_done(request *r);
 void api_replica_status(request *r);
+void api_replica_status_done(request *r);
+void api_replica_epoch(request *r);
+/* Whether the request names a higher epoch than a primary's file has: the primary is superseded then, and `finish` is called
+ * once the file is told. */
+bool api_replica_meets(request *r);
+/* In `finish`: whether it was called for that; the answer is made then. */
+bool api_replica_met(request *r);
+/* A superseded server gives no pieces. */
+TB_MUST_USE tb_code api_replica_check_role(const request *r, tb_error *err);
+TB_MUST_USE tb_code api_replica_state(tb_store *store, tb_replication *ret, tb_error *err);
 void api_replica_promote(request *r);
 void api_replica_promote_done(request *r);
 void api_replica_base(request *r);

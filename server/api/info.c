@@ -100,6 +100,7 @@ static tb_code check_ready(const request *r, tb_store *store, tb_error *err)
         return err->code;
     const copy_server *copy = replicas_copy(s);
     if (copy && copy_ready(copy, err)) return err->code;
+    if (replicas_role(s) == ROLE_SUPERSEDED) return replicas_check_write(s, err);
     if (!writer_alive(s->writer)) return tb_fail(err, TB_E_BUSY, NULL, "The writer is not at work.");
     if (atomic_load_explicit(&s->stopping, memory_order_relaxed)) return tb_fail(err, TB_E_BUSY, NULL, "The server is stopping.");
     return TB_OK;

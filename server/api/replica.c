@@ -22,6 +22,7 @@
 /* What is asked for; in request.work. */
 typedef struct question {
     int64_t after, wait_s;
+    tb_text digest; /* of piece `after`, as the follower has it; none: it does not say */
     int64_t until_us; /* monotonic */
     tb_follower follower; /* who asks; without a name: it did not say */
     tb_standby standby;   /* the same, if it is promotable */
@@ -36,6 +37,7 @@ _Static_assert(sizeof(question) <= sizeof((request *)0)->work, "a question fits 
 static const query_spec specs[] = {
     {"after", QUERY_INT, offsetof(question, after)},
     {"wait", QUERY_INT, offsetof(question, wait_s)},
+    {"digest", QUERY_TEXT, offsetof(question, digest)},
 };
 
 static question *question_of(request *r)
@@ -152,14 +154,6 @@ static void answer_pieces(request *r, question *q, int64_t newest)
     r->reply.compressible = false;
 }
 
-static tb_code read_state(tb_store *store, tb_replication *ret, tb_error *err)
-{
-    tb_code code = tb_store_read_begin(store, err);
-    if (!code) code = tb_store_replication(store, ret, err);
-    tb_store_read_end(store);
-    return code;
-}
-
 static tb_code check_after(const question *q, const tb_replication *now, tb_error *err)
 {
     if (!now->last.number) return tb_fail(err, TB_E_REPLICA_OFF, NULL, NULL);
@@ -172,6 +166,20 @@ static tb_code check_after(const question *q, const tb_replication *now, tb_erro
     return TB_OK;
 }
 
+/* Whether the follower's history is this file's. A piece that is not kept any more cannot be compared: what follows it is
+ * checked by the follower. */
+static tb_code check_digest(tb_store *store, const question *q, tb_error *err)
+{
+    char text[2 * TB_PIECE_CHAIN + 1];
+    tb_piece piece;
+    if (!q->digest.len) return TB_OK;
+    tb_code code = tb_store_piece_head(store, q->after, &piece, err);
+    for (int i = 0; i < TB_PIECE_CHAIN; i++)
+        snprintf(text + 2 * (size_t)i, 3, "%02x", piece.chain[i]);
+    if (code || !piece.number || (q->digest.len == sizeof text - 1 && memcmp(q->digest.data, text, q->digest.len) == 0)) return code;
+    return tb_fail(err, TB_E_REPLICA_GONE, "digest", "Piece %" PRId64 " here is another: begin from a new base.", q->after);
+}
+
 static void look(request *r)
 {
     question *q = question_of(r);
@@ -179,8 +187,11 @@ static void look(request *r)
     const int64_t commits = waiting_reached(s->waiting, WAIT_COMMIT);
     tb_replication now;
     tb_error err;
-    tb_code code = read_state(r->worker->store, &now, &err);
+    tb_code code = tb_store_read_begin(r->worker->store, &err);
+    if (!code) code = tb_store_replication(r->worker->store, &now, &err);
     if (!code) code = check_after(q, &now, &err);
+    if (!code) code = check_digest(r->worker->store, q, &err);
+    tb_store_read_end(r->worker->store);
     const int64_t left_us = q->until_us - clock_mono_us();
     if (!code && add_standby(r, q)) return;
     if (!code) note_follower(r, q, now.last.number);
@@ -204,7 +215,9 @@ void api_replica_pieces(request *r)
         request_fail(r, TB_E_REPLICA_OFF, NULL, NULL);
         return;
     }
+    if (api_replica_meets(r)) return;
     tb_code code = read_question(r, q, &err);
+    if (!code) code = api_replica_check_role(r, &err);
     if (!code) code = read_follower(r, q, &err);
     if (code) request_fail_as(r, &err);
     else look(r);
@@ -212,6 +225,7 @@ void api_replica_pieces(request *r)
 
 void api_replica_pieces_done(request *r)
 {
+    if (api_replica_met(r)) return;
     if (question_of(r)->adds && !question_of(r)->noted && r->job.code) request_fail_as(r, &r->job.err);
     else look(r);
 }
@@ -228,7 +242,7 @@ tb_replica_server api_replica_known(server *s, tb_follower list[FOLLOWERS_SHOWN]
 }
 
 /* The operation's answer, at once: a follower should not wait behind computations. */
-void api_replica_status(request *r)
+static void answer_state(request *r)
 {
     server *s = r->worker->server;
     tb_follower list[FOLLOWERS_SHOWN];
@@ -249,6 +263,16 @@ void api_replica_status(request *r)
     }
     tb_reply_release(&made);
     tb_args_release(&args);
+}
+
+void api_replica_status(request *r)
+{
+    if (!api_replica_meets(r)) answer_state(r);
+}
+
+void api_replica_status_done(request *r)
+{
+    if (!api_replica_met(r)) answer_state(r);
 }
 
 /* --- metrics --- */
@@ -273,7 +297,7 @@ void api_replica_metrics(request *r, tb_buf *out)
     tb_follower list[FOLLOWERS_SHOWN];
     tb_replication now;
     tb_error err;
-    if (!s->replicated || read_state(r->worker->store, &now, &err) || !now.last.number) return;
+    if (!s->replicated || api_replica_state(r->worker->store, &now, &err) || !now.last.number) return;
     const int64_t asked = (int64_t)followers_list(s->followers, clock_mono_us(), list);
     const tb_replica_server known = api_replica_known(s, list);
     const struct {

@@ -100,8 +100,14 @@ static tb_code make_base(write_job *job, tb_store *store, tb_error *err)
 
 void api_replica_base(request *r)
 {
+    if (api_replica_meets(r)) return;
     server *own = r->worker->server;
     uint64_t from;
+    tb_error err;
+    if (api_replica_check_role(r, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
     if (!own->replicated) {
         request_fail(r, TB_E_REPLICA_OFF, NULL, NULL);
         return;
@@ -126,6 +132,7 @@ void api_replica_base(request *r)
 
 void api_replica_base_done(request *r)
 {
+    if (api_replica_met(r)) return;
     if (r->job.code) request_fail_as(r, &r->job.err);
     else answer_base(r, r->kept, 0);
 }

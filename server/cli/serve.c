@@ -298,6 +298,7 @@ static int run_server(const cli_call *call, server *s, cli_ready *ready)
         cli_say(call, "A write did not end in time. It is abandoned and has no effect.");
         _exit(tb_code_exit(TB_E_IO));
     }
+    if (atomic_load(&s->restarts)) status = tb_code_exit(TB_E_IO); /* so that the service manager starts it again */
     server_free(s);
     return status;
 }

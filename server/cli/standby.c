@@ -7,6 +7,7 @@
 
 #include "cli/signals.h"
 #include "http/message.h"
+#include "standby/rejoin.h"
 #include "standby/seed.h"
 #include "tollbook/operation.h"
 
@@ -37,19 +38,29 @@ static int read_address(const cli_call *call, link_options *link)
     return 0;
 }
 
+static int read_own_url(const cli_call *call, server_options *o)
+{
+    const char *url = o->copy.own_url = cli_text(call, "standby-url");
+    const bool good = !url || ((strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0) && strlen(url) <= LINK_URL_MAX &&
+                               !strpbrk(url, "?#; \"'<>\\`"));
+    return good ? 0 : refuse_option(call, "--standby-url is the address of this server, such as https://standby.example:8443, of at most 200 "
+                                          "letters.");
+}
+
 int cli_read_standby(const cli_call *call, server_options *o)
 {
     link_options *link = &o->copy.link;
     const char *file = cli_text(call, "standby-key-file");
     if (!cli_given(call, "standby-of")) {
-        if (file || cli_given(call, "promotable") || cli_given(call, "max-lag"))
-            return refuse_option(call, "--standby-key-file, --promotable and --max-lag need --standby-of URL.");
+        if (file || cli_given(call, "promotable") || cli_given(call, "max-lag") || cli_given(call, "standby-url"))
+            return refuse_option(call, "--standby-key-file, --promotable, --standby-url and --max-lag need --standby-of URL.");
         return 0;
     }
     if (!file) return refuse_option(call, "--standby-of needs --standby-key-file FILE, with a key of the role Replica.");
     if (o->usage)
         return refuse_option(call, "--standby-of and --usage exclude each other: the usage servers of a primary are written by it alone.");
     int status = read_address(call, link);
+    if (!status) status = read_own_url(call, o);
     if (status) return status;
     link->key = cli_key_of_file(call, file);
     if (!link->key) return tb_code_exit(TB_E_USAGE);
@@ -64,9 +75,11 @@ int cli_seed_standby(const cli_call *call, const server_options *o)
 {
     const seed_options options = {.link = o->copy.link, .db = o->db, .check = tb_verify, .note = message_note, .warn = message_error};
     tb_error err;
-    if (!o->copy.link.url || access(o->db, F_OK) == 0 || errno != ENOENT) return 0;
+    if (!o->copy.link.url) return 0;
+    const bool there = access(o->db, F_OK) == 0;
+    if (!there && errno != ENOENT) return 0;
     signals_let(true);
-    const tb_code code = seed_copy(&options, &err);
+    const tb_code code = there ? rejoin_copy(&options, &err) : seed_copy(&options, &err);
     signals_let(false);
     return code ? cli_fail(call, NULL, &err) : 0;
 }

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static tb_code check_promotion(const copy_server *c, tb_error *err)
     if (standby_ended(c->standby) || copy_differences(c))
         return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy follows no longer, or does not agree with itself, as the server's "
                        "log says: what the primary wrote since then would be lost. %s", all_the_same);
-    if (copy_follows(c) && lag_us >= c->options.max_lag_us)
+    if (copy_follows(c) && standby_lacks(c->standby) && lag_us >= c->options.max_lag_us)
         return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "Its primary %.100s answers and has more: this copy is up to %" PRId64 " ms "
                        "behind, and that would be lost. Wait, or stop the primary. %s", c->options.link.url, lag_us / 1000, all_the_same);
     return TB_OK;
@@ -97,6 +98,24 @@ tb_code copy_promote(copy_server *c, bool force, int64_t *ret_epoch, tb_error *e
     return code;
 }
 
+static tb_code oldest(void *ctx, tb_piece *ret, tb_error *err)
+{
+    copy_server *c = ctx;
+    tb_replication now;
+    tb_code code = tb_store_read_begin(c->reader, err);
+    if (!code) code = tb_store_replication(c->reader, &now, err);
+    if (!code) code = tb_store_piece_head(c->reader, now.first, ret, err);
+    tb_store_read_end(c->reader);
+    return code;
+}
+
+static void restart(void *ctx)
+{
+    const copy_server *c = ctx;
+    atomic_store(&c->server->restarts, true);
+    kill(getpid(), SIGTERM);
+}
+
 static tb_code look(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], tb_error *err)
 {
     copy_server *c = ctx;
@@ -111,14 +130,24 @@ static tb_code look(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], t
     return TB_OK;
 }
 
-/* "HOST-PORT", of the letters that such a name may have. */
-static void name_server(const server *s, char out[LINK_NAME_MAX + 1])
+void copy_name(const server *s, char out[LINK_NAME_MAX + 1])
 {
     char host[48] = "";
     if (gethostname(host, sizeof host - 1) != 0 || !host[0]) snprintf(host, sizeof host, "standby");
     snprintf(out, LINK_NAME_MAX + 1, "%.48s-%u", host, s->port);
     for (char *at = out; *at; at++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-", *at)) *at = '-';
+}
+
+/* Where this server is reached, as far as it knows: an address of all networks does not say. */
+static void name_address(const server *s, char out[TB_STANDBY_URL + 1])
+{
+    char where[LISTEN_TEXT_MAX];
+    listen_text(front_listener(s->front), 0, where);
+    const bool all = strncmp(where, "0.0.0.0:", 8) == 0 || strncmp(where, "[::]:", 5) == 0;
+    out[0] = 0;
+    if (s->options.copy.own_url) snprintf(out, TB_STANDBY_URL + 1, "%s", s->options.copy.own_url);
+    else if (!all) snprintf(out, TB_STANDBY_URL + 1, "http%s://%.150s", s->options.tls ? "s" : "", where);
 }
 
 tb_code copy_open(server *s, copy_server **ret, tb_error *err)
@@ -135,8 +164,11 @@ tb_code copy_open(server *s, copy_server **ret, tb_error *err)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&c->wake, &attr);
     pthread_condattr_destroy(&attr);
-    name_server(s, c->options.link.name);
-    const standby_options o = {.link = c->options.link, .db = s->options.db, .apply = apply, .look = look, .take_over = take_over, .ctx = c,
+    copy_name(s, c->options.link.name);
+    name_address(s, c->options.link.own_url);
+    c->options.link.schema = tb_store_schema();
+    const standby_options o = {.link = c->options.link, .db = s->options.db, .apply = apply, .look = look, .take_over = take_over, .oldest = oldest, .restart = restart,
+                               .ctx = c,
                                .note = message_note, .warn = message_error};
     tb_code code = tb_store_open(s->options.db, &(tb_store_options){.copy = true}, &c->reader, err);
     if (!code) code = standby_new(&o, &c->standby, err);

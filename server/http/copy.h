@@ -13,11 +13,14 @@ typedef struct copy_options {
     link_options link; /* url NULL: this server is no copy */
     int64_t max_lag_us;
     tb_check check; /* of the whole copy */
+    const char *own_url; /* where this server is reached; NULL: at its first address */
 } copy_options;
 
 typedef struct copy_server copy_server;
 struct server;
 
+/* "HOST-PORT", of the letters that a follower's name may have. With the addresses open. */
+void copy_name(const struct server *s, char out[LINK_NAME_MAX + 1]);
 /* With the writing store open. *ret stays NULL where the server is no copy. */
 TB_MUST_USE tb_code copy_open(struct server *s, copy_server **ret, tb_error *err);
 /* With the writer at work. */

@@ -1,10 +1,13 @@
 #include "http/replicas.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "http/acknowledge.h"
 #include "http/clock.h"
 #include "http/message.h"
+#include "standby/epochs.h"
 
 #define TRIM_PIECES  500 /* deleted in one transaction */
 #define TRIM_WAIT_US INT64_C(60000000)
@@ -15,6 +18,42 @@ static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
     return tb_store_replicate(store, clock_now_us(s->options.fixed_now_us), err);
 }
 
+/* A primary is no standby of its own, as it may be listed after the promotion of a file that nobody served. */
+static tb_code drop_own_name(tb_store *store, void *ctx, tb_error *err)
+{
+    const tb_code code = tb_store_standby_drop(store, ctx, err);
+    return code == TB_E_NOT_FOUND ? TB_OK : code;
+}
+
+/* One of the standbys may have taken this file's place while no server ran here. Those that do not answer soon are not
+ * waited for: they can be told later, as no answer is acknowledged without them (acknowledge.h). */
+static tb_code ask_standbys(server *s, int64_t epoch, tb_error *err)
+{
+    tb_standby list[TB_STANDBYS_MAX];
+    char own[LINK_NAME_MAX + 1];
+    int64_t epochs[TB_STANDBYS_MAX];
+    size_t n, kept = 0;
+    bool listed = false;
+    tb_code code = tb_store_standbys(s->store, list, &n, err);
+    copy_name(s, own);
+    for (size_t i = 0; i < n; i++) {
+        const bool is_own = strcmp(list[i].name, own) == 0;
+        listed |= is_own;
+        if (!is_own && list[i].url[0]) list[kept++] = list[i];
+    }
+    if (!code && listed) code = tb_store_write(s->store, drop_own_name, own, err);
+    if (!code) epochs_ask(list, kept, s->options.ca, epochs);
+    for (size_t i = 0; !code && i < kept; i++) {
+        tb_error why;
+        if (epochs[i] <= epoch) continue;
+        if (tb_store_supersede(s->store, epochs[i], &why))
+            message_say(MESSAGE_ERROR, "%s cannot be marked as superseded: %s", s->options.db, why.message);
+        return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "The standby %s took its place: that has epoch %" PRId64 ", and this file %" PRId64
+                       ". Start this server with --standby-of %s.", list[i].name, epochs[i], epoch, list[i].url);
+    }
+    return code;
+}
+
 tb_code replicas_open(server *s, tb_error *err)
 {
     tb_replication now;
@@ -23,6 +62,7 @@ tb_code replicas_open(server *s, tb_error *err)
     s->replicated = now.last.number > 0;
     if (!s->replicated && !s->options.replicas && s->options.acknowledge_standby)
         return tb_fail(err, TB_E_USAGE, NULL, "--acknowledge-after standby: %s is not replicated. Give --replicas too.", s->options.db);
+    if (s->replicated && !s->options.copy.link.url && !s->options.idle) return ask_standbys(s, now.last.epoch, err);
     if (s->replicated || !s->options.replicas || s->options.copy.link.url) return TB_OK;
     code = tb_store_write(s->store, switch_on, s, err);
     if (code) return code;
@@ -131,6 +171,20 @@ tb_code replicas_take_over(server *s, const char *name, int64_t *ret_epoch, tb_e
     replicas_settle(s);
     message_say(MESSAGE_INFO, "this server is the primary now, with epoch %" PRId64, p.epoch);
     return TB_OK;
+}
+
+void replicas_end_primary(server *s, int64_t epoch, const char *url)
+{
+    pthread_mutex_lock(&s->role_lock);
+    const bool ends = replicas_role(s) == ROLE_PRIMARY;
+    if (ends) snprintf(s->superseded_by, sizeof s->superseded_by, "%s", url);
+    if (ends) atomic_store(&s->role, ROLE_SUPERSEDED);
+    pthread_mutex_unlock(&s->role_lock);
+    if (!ends) return;
+    replicas_settle(s);
+    message_say(MESSAGE_ERROR, "another server%s%s%s has taken this one's place, with epoch %" PRId64 ". This one takes no writes any more, and "
+                "answers what only reads from what it has. Stop it, and start it with --standby-of that server.", url[0] ? ", " : "", url,
+                url[0] ? "," : "", epoch);
 }
 
 tb_code replicas_not_standby(const server *s, tb_error *err)

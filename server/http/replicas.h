@@ -21,6 +21,10 @@ TB_MUST_USE tb_code replicas_not_standby(const server *s, tb_error *err);
 /* The last part of that, once nothing is applied any more. name: this standby's. */
 TB_MUST_USE tb_code replicas_take_over(server *s, const char *name, int64_t *ret_epoch, tb_error *err);
 
+/* This primary has met a higher epoch: it takes no writes from now on. url: of the server that has it; "": not known. The
+ * file has to be told too, on the writer's thread (tb_store_supersede). */
+void replicas_end_primary(server *s, int64_t epoch, const char *url);
+
 /* --- the role; any thread --- */
 
 server_role replicas_role(const server *s);

@@ -341,6 +341,7 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     s->routes = routes;
     s->n_routes = n_routes;
     s->start_us = clock_mono_us();
+    pthread_mutex_init(&s->role_lock, NULL);
     atomic_init(&s->committed_us, INT64_MIN);
     randombytes_buf(&s->id_seed, sizeof s->id_seed);
     tb_code code = open_front(s, err);
@@ -659,5 +660,6 @@ void server_free(server *s)
     copy_free(s->copy);
     if (s->store) tb_store_checkpoint(s->store, true);
     tb_store_close(s->store);
+    pthread_mutex_destroy(&s->role_lock);
     free(s);
 }

@@ -10,6 +10,8 @@
 #ifndef TOLLBOOK_SERVER_HTTP_SERVER_H
 #define TOLLBOOK_SERVER_HTTP_SERVER_H
 
+#include <pthread.h>
+
 #include "http/accesslog.h"
 #include "http/bases.h"
 #include "http/cache.h"
@@ -134,6 +136,7 @@ typedef struct server {
     front *front;
     writer *writer;
     _Atomic server_role role;      /* see replicas.h */
+    pthread_mutex_t role_lock;     /* of its end */
     char superseded_by[TB_STANDBY_URL + 1]; /* set before the role */
     copy_server *copy;             /* NULL: this server never was a copy */
     compactor compactor;    /* of usage on servers */
@@ -170,6 +173,7 @@ typedef struct server {
     sessions *sessions;
     void (*sign_in_used)(void);   /* of server_leave_sign_in; may be NULL */
     _Atomic bool stopping;
+    _Atomic bool restarts;                       /* it stops in order to be started again */
     _Atomic bool gone;                           /* the database is not where it was opened */
     _Atomic bool linked;                         /* it was reported that it has a second name */
     atomic_bool abort_writes;                    /* a running ingest must abort */

@@ -158,11 +158,13 @@ static bool add_field_line(struct curl_slist **lines, const char *name, const ch
 static bool add_lines(const primary_link *l, const link_request *q, struct curl_slist **lines)
 {
     const link_options *o = &l->options;
-    char range[40], epoch[24];
+    char range[40], epoch[24], about[LINK_URL_MAX + 60];
+    snprintf(about, sizeof about, "%s%s%s; schema=%d", o->promotable ? "; promotable" : "", o->own_url[0] ? "; url=" : "", o->own_url,
+             o->schema);
     snprintf(epoch, sizeof epoch, "%" PRId64, l->epoch);
     snprintf(range, sizeof range, "bytes=%" PRIu64 "-", q->from);
     return add_field_line(lines, "AccessKey", o->key, "") &&
-           (!o->name[0] || add_field_line(lines, "Tollbook-Replica", o->name, o->promotable ? "; promotable" : "")) &&
+           (!o->name[0] || add_field_line(lines, "Tollbook-Replica", o->name, about)) &&
            (!l->epoch || add_field_line(lines, "Tollbook-Epoch", epoch, "")) &&
            (!q->from || (add_field_line(lines, "Range", range, "") && add_field_line(lines, "If-Range", q->tag, "")));
 }
@@ -247,6 +249,13 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
                        rc == CURLE_PEER_FAILED_VERIFICATION ? " serve --ca FILE names the authority of its certificate." : "");
     curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
     return TB_OK;
+}
+
+void link_path_after(const tb_piece *last, int wait_s, char out[LINK_PATH_MAX])
+{
+    int n = snprintf(out, LINK_PATH_MAX, "/replica/pieces?after=%" PRId64 "&wait=%d&digest=", last->number, wait_s);
+    for (int i = 0; i < TB_PIECE_CHAIN; i++)
+        n += snprintf(out + n, LINK_PATH_MAX - (size_t)n, "%02x", last->chain[i]);
 }
 
 tb_code link_refusal(const primary_link *l, tb_error *err)

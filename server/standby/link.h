@@ -8,9 +8,11 @@
 
 #include "tollbook/buf.h"
 #include "tollbook/error.h"
+#include "tollbook/replica.h"
 
 #define LINK_NAME_MAX 64 /* letters, digits, dots, underscores and hyphens */
 #define LINK_TAG_MAX  128
+#define LINK_URL_MAX  200
 
 typedef struct link_options {
     const char *url; /* the primary's, without a slash at its end */
@@ -18,6 +20,8 @@ typedef struct link_options {
     const char *ca;  /* a file of certificate authorities; NULL: the system's */
     char name[LINK_NAME_MAX + 1]; /* how the primary lists this standby; "": it is not told */
     bool promotable;
+    char own_url[LINK_URL_MAX + 1]; /* where this standby is served; "": it is not told */
+    int schema;                     /* the newest that its program knows */
 } link_options;
 
 /* A thread's own, but for link_cut. */
@@ -58,6 +62,9 @@ void link_close(primary_link *l);
 /* TB_OK: a whole answer came, or `take` ended it; l->status is any. TB_E_AWAY: none came, and err says why. TB_E_STOPPED: the
  * link was cut, or is finished. */
 TB_MUST_USE tb_code link_ask(primary_link *l, const link_request *request, tb_error *err);
+/* "/replica/pieces?...": what follows this piece, for somebody who has it. */
+#define LINK_PATH_MAX (80 + 2 * TB_PIECE_CHAIN)
+void link_path_after(const tb_piece *last, int wait_s, char out[LINK_PATH_MAX]);
 /* What a refusal says, as an error: the answer's Message. */
 TB_MUST_USE tb_code link_refusal(const primary_link *l, tb_error *err);
 /* Waits, or returns false at once when the link is cut. */

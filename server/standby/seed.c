@@ -170,6 +170,7 @@ static tb_code finish(const seed *s, tb_error *err)
     tb_code code = check_copy(s, err);
     remove_beside(s->partial);
     if (code) return code;
+    remove_beside(s->options->db); /* of a file that was there before, and is closed */
     if (rename(s->partial, s->options->db) != 0) return io_failed(s->options->db, err);
     code = sync_folder(s->options->db, err);
     if (!code) s->options->note("%s is a copy of %s now, as of piece %" PRId64, s->options->db, s->options->link.url, s->piece);
@@ -184,7 +185,7 @@ tb_code seed_copy(const seed_options *options, tb_error *err)
     s.fd = open(s.partial, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (s.fd < 0) return io_failed(s.partial, err);
     remove_beside(s.partial);
-    options->note("%s is not there: it is made from %s", options->db, options->link.url);
+    options->note(access(options->db, F_OK) == 0 ? "%s is replaced: a new copy is made from %s" : "%s is not there: it is made from %s", options->db, options->link.url);
     tb_code code = link_open(&s.link, &options->link, err);
     if (!code) {
         code = fetch_whole(&s, err);

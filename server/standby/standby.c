@@ -26,6 +26,7 @@ struct standby {
     primary_link link;
     pthread_t thread;
     bool started;
+    _Atomic int64_t newest, applied; /* pieces: of the primary by its last answer, and of the copy */
     _Atomic int64_t current_us; /* monotonic: as of when the copy is known to have all */
     atomic_bool ended, connected;
     struct {
@@ -89,11 +90,40 @@ static void end(standby *s, const char *reason)
     snprintf(s->reason, sizeof s->reason, "%s", reason);
 }
 
+static bool take_none(void *ctx, const char *bytes, size_t len)
+{
+    (void)ctx, (void)bytes, (void)len;
+    return false;
+}
+
+/* Whether the primary has a higher epoch, and the oldest piece that is kept here: then a start finds where both agree. */
+static bool can_rejoin(standby *s)
+{
+    char path[LINK_PATH_MAX];
+    const link_request epoch = {.path = "/replica/epoch", .quiet_s = QUIET_S}, piece = {.path = path, .quiet_s = QUIET_S, .take = take_none};
+    tb_piece oldest;
+    tb_error ignored;
+    if (link_ask(&s->link, &epoch, &ignored) || s->link.status != 200) return false;
+    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
+    const bool higher = json_integer_value(json_object_get(answer, "epoch")) > s->last.epoch;
+    json_decref(answer);
+    if (!higher || s->options.oldest(s->options.ctx, &oldest, &ignored)) return false;
+    link_path_after(&oldest, 0, path);
+    return link_ask(&s->link, &piece, &ignored) == TB_OK && s->link.status == 200;
+}
+
 /* Ends applying for good, and says what is here and what is there. */
 static void say_end(standby *s)
 {
     state own = {.piece = s->last.number}, theirs = s->theirs;
     tb_error ignored;
+    if (can_rejoin(s)) {
+        s->options.warn("%s has a higher epoch and not all of the pieces that %s has. This server stops: its next start saves those pieces "
+                        "beside the file, and makes a new copy. %s", s->options.link.url, s->options.db, s->reason);
+        atomic_store(&s->ended, true);
+        s->options.restart(s->options.ctx);
+        return;
+    }
     if (look_at_own(s, &own, &ignored)) snprintf(own.digest, sizeof own.digest, "unknown");
     if (!s->compared && ask_state(s, &theirs, &ignored)) theirs = (state){.digest = "unknown"};
     s->options.warn("this copy follows its primary no longer. %s Here: piece %" PRId64 ", digest %s; there: piece %" PRId64
@@ -146,6 +176,7 @@ static tb_code take_piece(standby *s, const tb_piece *piece, tb_error *err)
     if (code) return code;
     s->last = *piece;
     s->last.data = NULL;
+    atomic_store(&s->applied, piece->number);
     s->came = true;
     s->misfits = 0;
     compare_digests(s);
@@ -180,9 +211,9 @@ static void note_current(standby *s, int64_t at_us)
 
 static tb_code follow(standby *s, tb_error *err)
 {
-    char path[80];
+    char path[LINK_PATH_MAX];
     const int64_t asked_us = mono_us();
-    snprintf(path, sizeof path, "/replica/pieces?after=%" PRId64 "&wait=%d", s->last.number, STANDBY_WAIT_S);
+    link_path_after(&s->last, STANDBY_WAIT_S, path);
     const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_bytes, .ctx = s};
     s->link.epoch = s->last.epoch;
     if (s->bytes.cap > BYTES_KEPT) tb_buf_release(&s->bytes);
@@ -201,6 +232,7 @@ static tb_code follow(standby *s, tb_error *err)
         return code;
     }
     if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
+    atomic_store(&s->newest, s->link.piece);
     if (!s->came && s->last.number < s->link.piece)
         return tb_fail(err, TB_E_AWAY, NULL, "Its answer lacks the pieces that it announces.");
     /* Where more pieces are left, the head of the answer says so, or its state said so before. */
@@ -380,6 +412,7 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
     if (!code && !s->last.number)
         code = tb_fail(err, TB_E_USAGE, NULL, "%s is no copy of a replicated database: remove it or name another --db, and a copy is made.",
                        options->db);
+    atomic_init(&s->applied, s->last.number);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const int64_t age_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 - s->last.at_us;
@@ -424,6 +457,11 @@ int64_t standby_lag_us(const standby *s)
 bool standby_ended(const standby *s)
 {
     return atomic_load(&s->ended);
+}
+
+bool standby_lacks(const standby *s)
+{
+    return atomic_load(&s->newest) > atomic_load(&s->applied);
 }
 
 bool standby_is_connected(const standby *s)

@@ -21,6 +21,10 @@ typedef struct standby_options {
     tb_code (*look)(void *ctx, tb_piece *ret, char ret_digest[STANDBY_DIGEST], tb_error *err);
     /* Makes the copy the primary; on the standby's thread, which applies nothing any more. ret_epoch: the new one. */
     tb_code (*take_over)(void *ctx, int64_t *ret_epoch, tb_error *err);
+    /* The oldest piece that is kept, without data. */
+    tb_code (*oldest)(void *ctx, tb_piece *ret, tb_error *err);
+    /* Stops this server, since its next start can make the copy follow again (rejoin.h). */
+    void (*restart)(void *ctx);
     void *ctx;
     void (*note)(const char *fmt, ...) TB_PRINTF(1, 2);
     void (*warn)(const char *fmt, ...) TB_PRINTF(1, 2); /* what somebody has to look at */
@@ -45,5 +49,7 @@ int64_t standby_lag_us(const standby *s);
 bool standby_ended(const standby *s);
 /* Whether the primary answered last time. */
 bool standby_is_connected(const standby *s);
+/* Whether that answer named a newer piece than the copy has by now. */
+bool standby_lacks(const standby *s);
 
 #endif

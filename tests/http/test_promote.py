@@ -1,15 +1,17 @@
 """A standby becomes the primary, with real servers: by the command, by a request, and as a file that nobody serves. What was
 acknowledged is there, writes go on at the new primary, and the old one takes none any more.
 """
-import json
-import os
 import signal
+import socket
+import struct
 import threading
 import time
 import unittest
 
-from harness import PATIENCE, hit, run
-from test_standby import Primary, Standby, level, state, until
+from harness import Server, hit, run
+from receiver import Receiver
+from test_alerts import GB, Alerts, usage
+from test_standby import Primary, Proxy, Standby, level, state, until
 
 
 def promote(standby, *options, expect=0):
@@ -17,13 +19,50 @@ def promote(standby, *options, expect=0):
     return (done.stderr if expect else done.stdout).decode()
 
 
+HEAD = struct.Struct("<8s5q32s")
+
+
+def pieces_of(body):
+    """[(number, chain)] of whole pieces, and nothing else."""
+    found, at = [], 0
+    while at < len(body):
+        magic, number, _, _, _, length, chain = HEAD.unpack_from(body, at)
+        assert magic == b"tbpiece1"
+        found.append((number, chain))
+        at += HEAD.size + length
+    assert at == len(body)
+    return found
+
+
+def cut(proxy):
+    """Nothing passes any more, in either direction."""
+    proxy.to = 1  # nobody listens there
+    for end in proxy.open:
+        try:
+            end.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+class Old(Primary):
+    def start_again(self, *options):
+        """Without --replicas, as what it is then."""
+        key = ("--standby-key-file", self.key_file) if "--standby-of" in options else ()
+        Server.start(self, *options, *key)
+
+
+class New(Standby):
+    def start_again(self, *options):
+        Server.start(self, *options)
+
+
 class Case(unittest.TestCase):
     def setUp(self):
-        self.primary = Primary()
+        self.primary = Old()
         self.addCleanup(self.primary.close)
 
     def standby(self, *options):
-        one = Standby(self.primary, *options)
+        one = New(self.primary, *options)
         self.addCleanup(one.close)
         level(one)
         return one
@@ -69,6 +108,197 @@ class Promotes(Case):
         self.assertGreaterEqual(after["piece"], before["piece"] + 2)
         self.assertEqual(standby.get("/readyz").status, 200)
         self.assertEqual(run("verify", "--db", standby.db).returncode, 0)
+
+
+
+class Ends(Case):
+    """The old primary: it hears of the new one, and never writes again."""
+
+    def test_it_is_told_and_then_follows(self):
+        standby = self.standby("--promotable")
+        answer = standby.ask("POST", "/replica/promote", "operator")
+        self.assertEqual((answer.status, answer.json()), (200, {"epoch": 2}))
+        until(lambda: "knows that it is the primary no longer" in standby.messages(), standby)
+        old = self.primary
+        self.assertEqual(old.get("/replica/epoch", None).json()["role"], "superseded")
+        refused = self.send(old)
+        self.assertEqual((refused.status, refused.error), (503, "replica.superseded"))
+        self.assertEqual(refused.json()["Primary"], standby.url)
+        self.assertEqual(old.get("/readyz", None).status, 503)
+        self.assertEqual(old.get("/pullzone").status, 200)
+        self.assertEqual(old.get("/replica/pieces?after=1", "replica").error, "replica.superseded")
+        self.assertEqual(old.get("/replica/base", "replica").error, "replica.superseded")
+        self.assertIn(f"{standby.url}, has taken this one's place", old.messages())
+        self.assertEqual(old.stop(), 0)
+        for words in (("serve", "--listen", "127.0.0.1:0"), ("key", "create", "--account", 1, "--role", "User"), ("replica", "off")):
+            said = run(*words, "--db", old.db, expect=2).stderr.decode()
+            self.assertIn("--standby-of", said)
+        self.send(standby)
+        old.start_again("--standby-of", standby.url)
+        until(lambda: state(old)["piece"] == state(standby)["piece"], old)
+        self.assertEqual(state(old)["digest"], state(standby)["digest"])
+        self.assertEqual((state(old)["role"], state(old)["epoch"]), ("standby", 2))
+        self.assertEqual(list(old.path.glob("*unshared*")), [])
+
+    def test_a_start_asks_the_standbys(self):
+        standby = self.standby("--promotable")
+        self.primary.stop()
+        self.assertEqual(promote(standby), "epoch 2\n")
+        said = run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
+        self.assertIn(f"Start this server with --standby-of {standby.url}", said)
+        standby.process.kill()
+        said = run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
+        self.assertIn("whose place another server took, with epoch 2", said)  # it was noted
+        standby.process.wait()
+        standby.log_file.close()
+        standby.start()  # with its old options: it may find nobody there, but nothing is lost
+        self.assertEqual(state(standby)["epoch"], 2)
+
+    def test_what_only_the_old_one_has_is_saved_beside_it(self):
+        proxy = Proxy(self.primary.port)
+        self.addCleanup(proxy.close)
+        standby = New(self.primary, "--promotable", url=proxy.url)
+        self.addCleanup(standby.close)
+        shared = level(standby)["piece"]
+        cut(proxy)
+        for second in range(3):
+            self.assertEqual(self.send(self.primary, 10 + second).status, 200)
+        mine = state(self.primary)
+        self.assertEqual(promote(standby), "epoch 2\n")
+        for second in range(5):
+            self.assertEqual(self.send(standby, 20 + second).status, 200)
+        old = self.primary
+        old.stop()
+        old.start_again("--standby-of", standby.url)
+        until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+        saved, = old.path.glob("*unshared*")
+        self.assertEqual(saved.name, f"t.db.unshared-1-{shared + 1}-{mine['piece']}")
+        pieces = pieces_of(saved.read_bytes())
+        self.assertEqual([number for number, _ in pieces], list(range(shared, mine["piece"] + 1)))
+        self.assertEqual(pieces[-1][1].hex(), mine["digest"])
+        self.assertIn(f"They are saved in {saved}", old.messages())
+        self.assertEqual(self.send(standby, 30).status, 200)
+        until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+
+    def test_a_standby_that_finds_a_new_history_while_it_runs_stops_and_then_rejoins(self):
+        """The new primary comes back after the old one was started as its standby."""
+        proxy = Proxy(self.primary.port)
+        self.addCleanup(proxy.close)
+        standby = New(self.primary, "--promotable", url=proxy.url)
+        self.addCleanup(standby.close)
+        level(standby)
+        cut(proxy)
+        self.send(self.primary, 10)
+        promote(standby)
+        self.send(standby, 20)
+        old = self.primary
+        old.stop()
+        back = Proxy(1)
+        self.addCleanup(back.close)
+        old.start_again("--standby-of", back.url)
+        back.to = standby.port
+        self.assertEqual(old.stop(0), 3)
+        self.assertIn("its next start saves those pieces", old.messages())
+        old.start_again("--standby-of", back.url)
+        until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+        self.assertEqual(len(list(old.path.glob("*unshared*"))), 1)
+
+    def test_both_believe_and_neither_acknowledges_alone(self):
+        """With --acknowledge-after standby: the network is cut between the two, and the standby is promoted too early."""
+        waits = ("--acknowledge-after", "standby", "--standby-wait", 1)
+        old = self.primary
+        old.stop()
+        old.start(*waits)
+        proxy = Proxy(old.port)
+        self.addCleanup(proxy.close)
+        standby = New(old, "--promotable", *waits, url=proxy.url)
+        self.addCleanup(standby.close)
+        level(standby)
+        self.assertEqual(self.send(old, 1).status, 200)
+        cut(proxy)
+        self.assertEqual(promote(standby), "epoch 2\n")
+        for server in (old, standby):
+            refused = self.send(server, 2)
+            self.assertEqual((refused.status, refused.error), (503, "replica.unacknowledged"), server.messages())
+        old.stop()
+        old.start_again("--standby-of", standby.url, "--promotable")
+        until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+        self.assertEqual(self.send(standby, 2).status, 200)  # the same lines: they count once
+
+
+class Refuses(Case):
+    def test_without_force(self):
+        replica = self.standby()
+        self.assertIn("may be lost", promote(replica, expect=1))
+        refused = replica.ask("POST", "/replica/promote", "operator")
+        self.assertEqual((refused.status, refused.error), (409, "replica.not_promoted"))
+        self.assertEqual(state(replica)["role"], "standby")
+        refused = replica.ask("POST", "/replica/promote", "operator", b'{"force":1}', Content_Type="application/json")
+        self.assertEqual((refused.status, refused.json()["Field"]), (400, "force"))
+        done = replica.ask("POST", "/replica/promote", "operator", b'{"force":true}', Content_Type="application/json")
+        self.assertEqual(done.json(), {"epoch": 2})
+        self.assertIn("the primary already", promote(replica, expect=1))
+        self.assertIn("no standby", promote(self.primary, expect=1))
+
+    def test_a_signal_alone_does_nothing(self):
+        standby = self.standby("--promotable")
+        for server in (standby, self.primary):
+            server.process.send_signal(signal.SIGUSR2)
+            until(lambda: "there is no request of that" in server.messages(), server)
+        self.assertEqual(state(standby)["role"], "standby")
+
+
+class Files(Case):
+    def test_a_file_that_nobody_serves(self):
+        standby = self.standby("--promotable")
+        level(standby)
+        until(lambda: state(self.primary)["standbys"], standby)
+        self.send(self.primary)
+        level(standby)
+        standby.stop()
+        self.assertEqual(promote(standby), "epoch 2\n")
+        standby.start_again()
+        self.assertEqual((state(standby)["role"], state(standby)["epoch"]), ("primary", 2))
+        self.assertEqual(self.send(standby, 2).status, 200)
+        said = run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=None).stderr.decode()
+        self.assertIn("written by", said)
+
+    def test_a_read_replica_needs_force(self):
+        replica = self.standby()
+        replica.stop()
+        self.assertIn("--force", promote(replica, expect=1))
+        self.assertEqual(promote(replica, "--force"), "epoch 2\n")
+
+
+class Messages(Alerts):
+    def test_messages_go_out_after_the_promotion_under_their_ids(self):
+        replica_key = run("key", "create", "--db", self.db, "--account", 0, "--role", "Replica").stdout
+        key_file = self.folder / "replica-key"
+        key_file.touch(0o600)
+        key_file.write_bytes(replica_key)
+        self.apply()
+        self.hear(lambda message, nth: 503)
+        primary = Server("--replicas", *self.options(), db=self.db)
+        primary.keys["operator"] = self.key
+        taken = primary.ask("POST", "/ingest/buckets", "operator", usage(101, "2026-11-03T05:00:00Z", 100 * GB).encode())
+        self.assertEqual(taken.status, 200, taken.body)
+        tried = self.receiver.until(lambda got: len(got) > 0, primary.messages)[0]
+        others = Receiver()
+        self.addCleanup(others.close)
+        standby = self.server = Server("--standby-of", primary.url, "--standby-key-file", key_file, "--promotable",
+                                       *self.options(others.url), db=self.folder / "copy.db")
+        standby.keys["operator"] = self.key
+        until(lambda: state(standby)["piece"] >= state(primary)["piece"] - 1, standby)
+        self.assertEqual(others.all, [])
+        primary.process.kill()
+        primary.process.wait()
+        primary.log_file.close()
+        primary.folder.cleanup()
+        self.assertEqual(promote(standby), "epoch 2\n")
+        message, = others.until(lambda got: len(got) == 1, standby.messages)
+        self.assertEqual((message.id, message.data), (tried.id, tried.data))
+        self.until_listed(lambda listed: listed["messages"][0]["state"] == "delivered")
+        self.assertEqual(len(others.all), 1)
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ typedef enum header_count {
     X(EXPECT, "expect", EACH)                                                                      \
     X(RANGE, "range", FIRST)                                                                       \
     X(IF_RANGE, "if-range", FIRST)                                                                 \
-    X(REPLICA, "tollbook-replica", FIRST)
+    X(REPLICA, "tollbook-replica", FIRST)                                                          \
+    X(EPOCH, "tollbook-epoch", FIRST)
 
 typedef enum header_name {
 #define TB_X(e, name, count) HEADER_##e,

@@ -1,0 +1,183 @@
+/* Pieces with equal numbers and chains have equal content, so the last piece that both have is found by asking for a few
+ * numbers. */
+#include "standby/rejoin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tollbook/replica.h"
+
+#define QUIET_S  30L
+#define PATH_MOST 4096
+#define WRITE_AT ((size_t)1 << 20) /* bytes of pieces in memory from which on they are written */
+
+typedef struct rejoin {
+    const seed_options *options;
+    primary_link link;
+    tb_store *store;
+    tb_replication own;
+    tb_piece shared; /* the last piece that both have */
+    char path[PATH_MOST], part[PATH_MOST + 8];
+    int fd;
+    tb_buf bytes;
+    tb_error failed; /* of writing */
+} rejoin;
+
+/* --- where both agree --- */
+
+static bool take_none(void *ctx, const char *bytes, size_t len)
+{
+    (void)ctx, (void)bytes, (void)len;
+    return false;
+}
+
+/* Whether the primary has this piece. l->status says more: 200 and 410 are answers. */
+static tb_code has_piece(rejoin *r, const tb_piece *piece, bool *ret, tb_error *err)
+{
+    char path[LINK_PATH_MAX];
+    link_path_after(piece, 0, path);
+    const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_none};
+    const tb_code code = link_ask(&r->link, &request, err);
+    *ret = !code && r->link.status == 200;
+    return code;
+}
+
+static int64_t ask_epoch(rejoin *r)
+{
+    const link_request request = {.path = "/replica/epoch", .quiet_s = QUIET_S};
+    tb_error ignored;
+    if (link_ask(&r->link, &request, &ignored) || r->link.status != 200) return 0;
+    json_t *answer = json_loadb(r->link.body.data ? r->link.body.data : "", r->link.body.len, 0, NULL);
+    const int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
+    json_decref(answer);
+    return epoch;
+}
+
+/* r->shared.number stays 0 where no piece that is kept here is there. */
+static tb_code find_shared(rejoin *r, tb_error *err)
+{
+    int64_t low = r->own.first - 1, high = r->own.last.number; /* low: all up to it are; high: it is not */
+    tb_piece piece;
+    bool there;
+    tb_code code = TB_OK;
+    while (!code && high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        code = tb_store_piece_head(r->store, middle, &piece, err);
+        if (!code) code = has_piece(r, &piece, &there, err);
+        if (code) break;
+        if (there) r->shared = piece;
+        if (there) low = middle;
+        else high = middle;
+    }
+    return code;
+}
+
+/* --- saving --- */
+
+static tb_code io_failed(const char *path, tb_error *err)
+{
+    return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL, "%s: %s.", path, strerror(errno));
+}
+
+static bool write_bytes(rejoin *r)
+{
+    size_t at = 0;
+    bool ok = !r->bytes.failed;
+    while (ok && at < r->bytes.len) {
+        const ssize_t n = write(r->fd, r->bytes.data + at, r->bytes.len - at);
+        if (n < 0 && errno == EINTR) continue;
+        ok = n > 0;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    if (!ok) (void)io_failed(r->part, &r->failed);
+    r->bytes.len = 0;
+    return ok;
+}
+
+static bool save_piece(void *ctx, const tb_piece *piece)
+{
+    rejoin *r = ctx;
+    tb_piece_put(piece, &r->bytes);
+    return (!r->bytes.failed && r->bytes.len < WRITE_AT) || write_bytes(r);
+}
+
+/* As a file of a continuous backup: the head of the piece before, then the pieces. */
+static tb_code save_unshared(rejoin *r, tb_error *err)
+{
+    const int64_t from = r->shared.number + 1, to = r->own.last.number;
+    const int n = snprintf(r->path, sizeof r->path, "%s.unshared-%" PRId64 "-%" PRId64 "-%" PRId64, r->options->db, r->own.last.epoch, from, to);
+    if (n < 0 || (size_t)n >= sizeof r->path) return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", r->options->db);
+    snprintf(r->part, sizeof r->part, "%s.part", r->path);
+    unlink(r->part);
+    r->fd = open(r->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (r->fd < 0) return io_failed(r->part, err);
+    tb_piece_put(&r->shared, &r->bytes);
+    tb_code code = tb_store_pieces(r->store, r->shared.number, save_piece, r, err);
+    if (!code && !r->failed.code && !write_bytes(r)) code = r->failed.code;
+    if (r->failed.code) *err = r->failed;
+    if (r->failed.code) code = r->failed.code;
+    if (!code && fsync(r->fd) != 0) code = io_failed(r->part, err);
+    close(r->fd);
+    if (!code && rename(r->part, r->path) != 0) code = io_failed(r->path, err);
+    if (code) unlink(r->part);
+    if (!code)
+        r->options->warn("%s has %" PRId64 " pieces (%" PRId64 " to %" PRId64 ") that the primary %s never had: what they changed is not there. "
+                         "They are saved in %s.", r->options->db, to - from + 1, from, to, r->options->link.url, r->path);
+    return code;
+}
+
+/* --- all --- */
+
+/* Opened to be written, so that nobody else does meanwhile, and all that it has is in the file itself when it is closed. */
+static tb_code set_aside(rejoin *r, tb_error *err)
+{
+    const tb_store_options options = {.write = true, .owner = "serve --standby-of", .now_us = r->own.last.at_us, .copy = true};
+    tb_store_close(r->store);
+    r->store = NULL;
+    tb_code code = tb_store_open(r->options->db, &options, &r->store, err);
+    if (!code) code = save_unshared(r, err);
+    if (!code) tb_store_checkpoint(r->store, true);
+    tb_store_close(r->store);
+    r->store = NULL;
+    return code;
+}
+
+static tb_code look(rejoin *r, bool *ret_replace, tb_error *err)
+{
+    bool there;
+    *ret_replace = false;
+    r->link.epoch = r->own.last.epoch;
+    tb_code code = has_piece(r, &r->own.last, &there, err);
+    if (code || r->link.status != 410 || ask_epoch(r) <= r->own.last.epoch) return code;
+    code = find_shared(r, err);
+    *ret_replace = !code && r->shared.number;
+    if (!code && !r->shared.number)
+        r->options->warn("%s: the primary %s has another history with a higher epoch, and none of the pieces that are kept here. Where what "
+                         "is here may go, remove the file and start this server again: a new copy is made.", r->options->db,
+                         r->options->link.url);
+    return code;
+}
+
+tb_code rejoin_copy(const seed_options *options, tb_error *err)
+{
+    rejoin r = {.options = options, .fd = -1};
+    tb_error why;
+    bool replace = false;
+    if (tb_store_open(options->db, &(tb_store_options){.copy = true}, &r.store, &why)) return TB_OK; /* the server says it */
+    tb_code code = tb_store_replication(r.store, &r.own, &why);
+    tb_buf_init(&r.bytes, TB_PIECE_MAX + 2 * WRITE_AT, NULL);
+    if (!code && r.own.last.number) {
+        code = link_open(&r.link, &options->link, &why);
+        if (!code) code = look(&r, &replace, &why);
+        link_close(&r.link);
+    }
+    code = replace ? set_aside(&r, err) : TB_OK;
+    tb_store_close(r.store);
+    tb_buf_release(&r.bytes);
+    return code || !replace ? code : seed_copy(options, err);
+}
