@@ -14,10 +14,11 @@ from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "http"))
-from harness import PATIENCE, Wire, random_seed, run  # noqa: E402
+from harness import PATIENCE, Server, Wire, random_seed, run  # noqa: E402
 from load import Load, in_file  # noqa: E402
 from network import Network  # noqa: E402
 from script import LONG  # noqa: E402
+from tables import content  # noqa: E402
 from test_billing import BOOK  # noqa: E402
 from test_standby import Primary, Standby, state  # noqa: E402
 
@@ -39,6 +40,20 @@ def kill(server):
     server.process.kill()
     server.process.wait()
     server.log_file.close()
+
+
+def serve(server, *options, **more):
+    """As the primary, also what was made as a standby."""
+    Server.start(server, "--replicas", *options, **more)
+
+
+class Rejoined(Standby):
+    """An old primary, with its file, as the standby of another server."""
+
+    def __init__(self, before, primary, url, *options):
+        self.primary, self.keys, self.of = primary, primary.keys, url
+        self.folder, self.path, self.db = before.folder, before.path, before.db
+        self.start(*options)
 
 
 class Clients:
@@ -133,12 +148,15 @@ class Machines(unittest.TestCase):
 
     def attach(self, *options):
         """A standby of the primary, which has all that the primary has, and is listed."""
-        self.primary.key_file = self.key_file
-        self.between.fail()
-        self.between.to = self.wan.to = self.primary.port
+        self.connect()
         self.standby = self.known(Standby(self.primary, "--promotable", *(options or ACKNOWLEDGE), url=self.between.url))
         self.standby.key_file = self.key_file
         self.level()
+
+    def connect(self):
+        self.primary.key_file = self.key_file
+        self.between.fail()
+        self.between.to = self.wan.to = self.primary.port
 
     def level(self):
         goal = state(self.primary)["piece"]
@@ -218,7 +236,7 @@ class Lost(Machines):
         ports = self.primary.port, self.standby.port
         kill(self.primary)
         kill(self.standby)
-        self.primary.start(*ACKNOWLEDGE, port=ports[0])
+        serve(self.primary, *ACKNOWLEDGE, port=ports[0])
         self.standby.start("--promotable", *ACKNOWLEDGE, port=ports[1])
         self.level()
 
@@ -293,13 +311,23 @@ class Two(Machines):
         old.until(lambda: old.refused["replica.superseded"] > 0)
 
     def swap(self, rejoins):
-        """The old primary becomes the standby of the new one, with its file or as a new copy."""
+        """The old primary becomes the standby of the new one, with its file; or another machine does."""
         before = self.primary
         self.assertEqual(before.stop(), 0)
         self.primary = self.standby
         self.assertEqual(self.primary.stop(), 0)
-        self.primary.start(*ACKNOWLEDGE)
-        self.attach(*self.ALONE)
+        serve(self.primary, *ACKNOWLEDGE)
+        if not rejoins:
+            self.attach(*self.ALONE)
+            return
+        self.connect()
+        self.standby = self.known(Rejoined(before, self.primary, self.between.url, "--promotable", *self.ALONE))
+        self.level()
+        theirs, ours = content(self.primary.db, ("piece",)), content(self.standby.db, ("piece",))
+        self.assertEqual([name for name in theirs if theirs[name] != ours.get(name)], [])
+        counts["rejoined, with pieces of its own saved" if list(before.path.glob("*.unshared-*")) else "rejoined"] += 1
+        for path in before.path.glob("*.unshared-*"):
+            path.unlink()
 
     def test_rounds(self):
         self.attach(*self.ALONE)
