@@ -142,6 +142,7 @@ class Machines(unittest.TestCase):
         for server in self.servers:
             if server.process.poll() is None:
                 server.stop()
+        for server in self.servers:
             server.folder.cleanup()
 
     # --- machines ---
@@ -159,9 +160,14 @@ class Machines(unittest.TestCase):
         self.between.to = self.wan.to = self.primary.port
 
     def level(self):
-        goal = state(self.primary)["piece"]
-        while (own := state(self.standby)["piece"]) < goal:
-            self.standby.get(f"/replica/pieces?after={own}&wait=1", "replica")
+        """Waits until the primary knows that its standby has all, the entry in its list too."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            theirs = state(self.primary)
+            if (theirs["piece"], True) in [(one["piece"], one["promotable"]) for one in theirs["standbys"]]:
+                return
+            self.assertLess(time.monotonic(), end, self.primary.messages() + self.standby.messages())
+            self.standby.get(f"/replica/pieces?after={theirs['piece']}&wait=1", "replica")
 
     def lose(self, server):
         """The machine burns."""
