@@ -93,7 +93,8 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .value = "URL",                                                                           \
          .kind = CLI_TEXT,                                                                         \
          .help = "be a copy of this server, which has --replicas: follow it and answer what only reads; without "  \
-                 "a file at --db one is fetched first. Nothing is sent, and --retain and --alert-url rest"},      \
+                 "a file at --db one is fetched first. Nothing is sent, and --retain and --alert-url rest. Of several, " \
+                 "with commas between them, the one that is the primary"},                                        \
         {.name = "standby-key-file",                                                               \
          .value = "FILE",                                                                          \
          .kind = CLI_TEXT,                                                                         \

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/signals.h"
 #include "http/message.h"
+#include "standby/epochs.h"
 #include "standby/rejoin.h"
 #include "standby/seed.h"
 #include "tollbook/operation.h"
@@ -19,23 +21,33 @@ static int refuse_option(const cli_call *call, const char *sentence)
     return tb_code_exit(TB_E_USAGE);
 }
 
-static int read_address(const cli_call *call, link_options *link)
+static int read_address(const cli_call *call, char *url, link_options *link)
 {
-    static char url[2048]; /* without the slash at its end; one server a process */
-    const char *text = cli_text(call, "standby-of");
-    size_t len = strlen(text);
-    const bool tls = strncmp(text, "https://", 8) == 0;
-    if ((!tls && strncmp(text, "http://", 7) != 0) || len >= sizeof url || strpbrk(text, "?# "))
-        return refuse_option(call, "--standby-of is the address of the primary, such as https://tollbook.example:8443.");
-    while (len && text[len - 1] == '/')
-        len--;
-    memcpy(url, text, len);
-    url[len] = 0;
-    link->url = url;
+    size_t len = strlen(url);
+    const bool tls = strncmp(url, "https://", 8) == 0;
+    if ((!tls && strncmp(url, "http://", 7) != 0) || strpbrk(url, "?# ") || link->n_urls == LINK_URLS_MAX)
+        return refuse_option(call, "--standby-of is the address of the primary, such as https://tollbook.example:8443, or up to eight with "
+                                   "commas between them.");
+    while (len && url[len - 1] == '/')
+        url[--len] = 0;
+    link->urls[link->n_urls++] = url;
     if (!tls && !link_is_local(url))
         cli_warn(call, "everything comes from %s in plain HTTP, and the key goes there so: put TLS in front of it, or a "
                       "tunnel between the machines.", url);
     return 0;
+}
+
+static int read_addresses(const cli_call *call, link_options *link)
+{
+    static char list[2048]; /* one server a process */
+    char *rest = list;
+    int status = 0;
+    if ((size_t)snprintf(list, sizeof list, "%s", cli_text(call, "standby-of")) >= sizeof list)
+        return refuse_option(call, "--standby-of is too long.");
+    for (char *url; !status && (url = strsep(&rest, ","));)
+        status = read_address(call, url, link);
+    link->url = link->urls[0];
+    return status;
 }
 
 static int read_own_url(const cli_call *call, server_options *o)
@@ -59,7 +71,7 @@ int cli_read_standby(const cli_call *call, server_options *o)
     if (!file) return refuse_option(call, "--standby-of needs --standby-key-file FILE, with a key of the role Replica.");
     if (o->usage)
         return refuse_option(call, "--standby-of and --usage exclude each other: the usage servers of a primary are written by it alone.");
-    int status = read_address(call, link);
+    int status = read_addresses(call, link);
     if (!status) status = read_own_url(call, o);
     if (status) return status;
     link->key = cli_key_of_file(call, file);
@@ -71,11 +83,13 @@ int cli_read_standby(const cli_call *call, server_options *o)
     return 0;
 }
 
-int cli_seed_standby(const cli_call *call, const server_options *o)
+int cli_seed_standby(const cli_call *call, server_options *o)
 {
-    const seed_options options = {.link = o->copy.link, .db = o->db, .check = tb_verify, .note = message_note, .warn = message_error};
+    seed_options options = {.link = o->copy.link, .db = o->db, .check = tb_verify, .note = message_note, .warn = message_error};
     tb_error err;
     if (!o->copy.link.url) return 0;
+    epochs_choose(&o->copy.link);
+    options.link = o->copy.link;
     const bool there = access(o->db, F_OK) == 0;
     if (!there && errno != ENOENT) return 0;
     signals_let(true);

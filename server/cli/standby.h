@@ -9,6 +9,6 @@
  * error. */
 int cli_read_standby(const cli_call *call, server_options *o);
 /* Makes the copy where it is not there yet. Signals end the process meanwhile: the next start begins anew. */
-int cli_seed_standby(const cli_call *call, const server_options *o);
+int cli_seed_standby(const cli_call *call, server_options *o);
 
 #endif

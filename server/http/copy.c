@@ -75,7 +75,7 @@ static tb_code check_promotion(const copy_server *c, tb_error *err)
                        "log says: what the primary wrote since then would be lost. %s", all_the_same);
     if (copy_follows(c) && standby_lacks(c->standby) && lag_us >= c->options.max_lag_us)
         return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "Its primary %.100s answers and has more: this copy is up to %" PRId64 " ms "
-                       "behind, and that would be lost. Wait, or stop the primary. %s", c->options.link.url, lag_us / 1000, all_the_same);
+                       "behind, and that would be lost. Wait, or stop the primary. %s", copy_primary(c), lag_us / 1000, all_the_same);
     return TB_OK;
 }
 
@@ -287,7 +287,7 @@ uint64_t copy_differences(const copy_server *c)
 
 const char *copy_primary(const copy_server *c)
 {
-    return c->options.link.url;
+    return standby_primary(c->standby);
 }
 
 /* Anyone may read these sentences: they name no data. */

@@ -31,7 +31,8 @@ static tb_code ask_standbys(server *s, int64_t epoch, tb_error *err)
 {
     tb_standby list[TB_STANDBYS_MAX];
     char own[LINK_NAME_MAX + 1];
-    int64_t epochs[TB_STANDBYS_MAX];
+    const char *urls[TB_STANDBYS_MAX];
+    epoch_answer answers[TB_STANDBYS_MAX];
     size_t n, kept = 0;
     bool listed = false;
     tb_code code = tb_store_standbys(s->store, list, &n, err);
@@ -42,14 +43,16 @@ static tb_code ask_standbys(server *s, int64_t epoch, tb_error *err)
         if (!is_own && list[i].url[0]) list[kept++] = list[i];
     }
     if (!code && listed) code = tb_store_write(s->store, drop_own_name, own, err);
-    if (!code) epochs_ask(list, kept, s->options.ca, epochs);
+    for (size_t i = 0; i < kept; i++)
+        urls[i] = list[i].url;
+    if (!code) epochs_ask(urls, kept, s->options.ca, answers);
     for (size_t i = 0; !code && i < kept; i++) {
         tb_error why;
-        if (epochs[i] <= epoch) continue;
-        if (tb_store_supersede(s->store, epochs[i], &why))
+        if (answers[i].epoch <= epoch) continue;
+        if (tb_store_supersede(s->store, answers[i].epoch, &why))
             message_say(MESSAGE_ERROR, "%s cannot be marked as superseded: %s", s->options.db, why.message);
         return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "The standby %s took its place: that has epoch %" PRId64 ", and this file %" PRId64
-                       ". Start this server with --standby-of %s.", list[i].name, epochs[i], epoch, list[i].url);
+                       ". Start this server with --standby-of %s.", list[i].name, answers[i].epoch, epoch, list[i].url);
     }
     return code;
 }

@@ -4,9 +4,7 @@
 #include <curl/curl.h>
 #include <jansson.h>
 #include <stdio.h>
-
-#include "standby/link.h"
-#include "tollbook/buf.h"
+#include <string.h>
 
 #define ANSWER_MAX ((size_t)4096)
 
@@ -15,16 +13,16 @@ typedef struct question {
     tb_buf answer;
 } question;
 
-static size_t take(char *bytes, size_t size, size_t n, void *ctx)
+static size_t take_answer(char *bytes, size_t size, size_t n, void *ctx)
 {
     question *q = ctx;
     tb_buf_add(&q->answer, bytes, size * n);
     return q->answer.failed ? 0 : size * n;
 }
 
-static void begin(question *q, const char *at, const char *ca, CURLM *multi)
+static void begin_question(question *q, const char *at, const char *ca, CURLM *multi)
 {
-    char url[TB_STANDBY_URL + 40];
+    char url[2400];
     tb_buf_init(&q->answer, ANSWER_MAX, NULL);
     if (!(q->curl = curl_easy_init())) return;
     snprintf(url, sizeof url, "%s/replica/epoch", at);
@@ -34,42 +32,55 @@ static void begin(question *q, const char *at, const char *ca, CURLM *multi)
     curl_easy_setopt(q->curl, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(q->curl, CURLOPT_TIMEOUT_MS, EPOCHS_MS);
     curl_easy_setopt(q->curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
-    curl_easy_setopt(q->curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(q->curl, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(q->curl, CURLOPT_WRITEDATA, q);
     if (ca) curl_easy_setopt(q->curl, CURLOPT_CAINFO, ca);
     if (link_is_local(url)) curl_easy_setopt(q->curl, CURLOPT_NOPROXY, "*");
     curl_multi_add_handle(multi, q->curl);
 }
 
-static int64_t end(question *q, CURLM *multi)
+static epoch_answer end_question(question *q, CURLM *multi)
 {
     long status = 0;
-    int64_t epoch = 0;
     if (q->curl) {
         curl_easy_getinfo(q->curl, CURLINFO_RESPONSE_CODE, &status);
         curl_multi_remove_handle(multi, q->curl);
         curl_easy_cleanup(q->curl);
     }
     json_t *answer = status == 200 && q->answer.len ? json_loadb(q->answer.data, q->answer.len, 0, NULL) : NULL;
-    epoch = json_integer_value(json_object_get(answer, "epoch"));
+    const char *role = json_string_value(json_object_get(answer, "role"));
+    const epoch_answer ret = {.epoch = json_integer_value(json_object_get(answer, "epoch")), .primary = role && strcmp(role, "primary") == 0};
     json_decref(answer);
     tb_buf_release(&q->answer);
-    return epoch;
+    return ret;
 }
 
-void epochs_ask(const tb_standby *list, size_t n, const char *ca, int64_t *ret_epochs)
+void epochs_ask(const char *const *urls, size_t n, const char *ca, epoch_answer *ret)
 {
     question all[TB_STANDBYS_MAX] = {{.curl = NULL}};
     CURLM *multi = n ? curl_multi_init() : NULL;
     int running = 1;
     for (size_t i = 0; i < n; i++)
-        ret_epochs[i] = 0;
+        ret[i] = (epoch_answer){.epoch = 0};
     if (!multi) return;
     for (size_t i = 0; i < n; i++)
-        begin(&all[i], list[i].url, ca, multi);
+        begin_question(&all[i], urls[i], ca, multi);
     while (curl_multi_perform(multi, &running) == CURLM_OK && running)
         curl_multi_poll(multi, NULL, 0, 100, NULL);
     for (size_t i = 0; i < n; i++)
-        ret_epochs[i] = end(&all[i], multi);
+        ret[i] = end_question(&all[i], multi);
     curl_multi_cleanup(multi);
+}
+
+void epochs_choose(link_options *o)
+{
+    epoch_answer answers[LINK_URLS_MAX];
+    int64_t highest = 0;
+    if (o->n_urls < 2) return;
+    epochs_ask(o->urls, o->n_urls, o->ca, answers);
+    for (size_t i = 0; i < o->n_urls; i++) {
+        if (!answers[i].primary || answers[i].epoch <= highest) continue;
+        highest = answers[i].epoch;
+        o->url = o->urls[i];
+    }
 }

@@ -2,11 +2,18 @@
 #ifndef TOLLBOOK_SERVER_STANDBY_EPOCHS_H
 #define TOLLBOOK_SERVER_STANDBY_EPOCHS_H
 
-#include "tollbook/replica.h"
+#include "standby/link.h"
 
 #define EPOCHS_MS 1500L
 
-/* ret_epochs[i] is that of list[i].url; 0: it did not answer, or has none. ca: as link_options has it. */
-void epochs_ask(const tb_standby *list, size_t n, const char *ca, int64_t *ret_epochs);
+typedef struct epoch_answer {
+    int64_t epoch; /* 0: it did not answer, or has none */
+    bool primary;
+} epoch_answer;
+
+/* Of at most TB_STANDBYS_MAX servers. ca: as link_options has it. */
+void epochs_ask(const char *const *urls, size_t n, const char *ca, epoch_answer *ret);
+/* Of several addresses, takes that of the primary with the highest epoch as options->url; where there is none it stays. */
+void epochs_choose(link_options *options);
 
 #endif

@@ -13,9 +13,12 @@
 #define LINK_NAME_MAX 64 /* letters, digits, dots, underscores and hyphens */
 #define LINK_TAG_MAX  128
 #define LINK_URL_MAX  200
+#define LINK_URLS_MAX 8
 
 typedef struct link_options {
     const char *url; /* the primary's, without a slash at its end */
+    const char *urls[LINK_URLS_MAX]; /* where the primary may be, that one too */
+    size_t n_urls;
     const char *key;
     const char *ca;  /* a file of certificate authorities; NULL: the system's */
     char name[LINK_NAME_MAX + 1]; /* how the primary lists this standby; "": it is not told */

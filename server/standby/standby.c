@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "standby/epochs.h"
+
 #define PAUSE_US      INT64_C(100000) /* before the first try again; doubled each time */
 #define PAUSE_MOST_US INT64_C(5000000)
 #define QUIET_S       30L
@@ -26,6 +28,7 @@ struct standby {
     primary_link link;
     pthread_t thread;
     bool started;
+    _Atomic(const char *) primary; /* of the addresses, the one that is followed */
     _Atomic int64_t newest, applied; /* pieces: of the primary by its last answer, and of the copy */
     _Atomic int64_t current_us; /* monotonic: as of when the copy is known to have all */
     atomic_bool ended, connected;
@@ -119,7 +122,7 @@ static void say_end(standby *s)
     tb_error ignored;
     if (can_rejoin(s)) {
         s->options.warn("%s has a higher epoch and not all of the pieces that %s has. This server stops: its next start saves those pieces "
-                        "beside the file, and makes a new copy. %s", s->options.link.url, s->options.db, s->reason);
+                        "beside the file, and makes a new copy. %s", s->link.options.url, s->options.db, s->reason);
         atomic_store(&s->ended, true);
         s->options.restart(s->options.ctx);
         return;
@@ -247,7 +250,7 @@ static void note_away(standby *s, const tb_error *err)
 {
     atomic_store(&s->connected, false);
     if (!s->said || s->said_of != s->link.status)
-        s->options.warn("nothing can be taken from the primary %s: %s It is tried again until it can.", s->options.link.url,
+        s->options.warn("nothing can be taken from the primary %s: %s It is tried again until it can.", s->link.options.url,
                        err->message);
     s->said = true;
     s->said_of = s->link.status;
@@ -257,9 +260,18 @@ static void note_away(standby *s, const tb_error *err)
 static void note_back(standby *s)
 {
     if (!atomic_exchange(&s->connected, true))
-        s->options.note("following %s from piece %" PRId64 " on", s->options.link.url, s->last.number);
+        s->options.note("following %s from piece %" PRId64 " on", s->link.options.url, s->last.number);
     s->said = false;
     s->pause_us = PAUSE_US;
+}
+
+/* Of several addresses, the one to ask from now on. */
+static void choose_primary(standby *s)
+{
+    const char *before = s->link.options.url;
+    epochs_choose(&s->link.options);
+    if (before != s->link.options.url) s->options.note("%s is asked from now on, as the primary is there", s->link.options.url);
+    atomic_store(&s->primary, s->link.options.url);
 }
 
 /* Until it ends, or is told to: stopped, or promoted. */
@@ -276,6 +288,7 @@ static void follow_on(standby *s)
         }
         note_away(s, &err);
         if (!s->came && !link_pause(&s->link, s->pause_us)) break;
+        choose_primary(s);
         s->pause_us = s->pause_us * 2 < PAUSE_MOST_US ? s->pause_us * 2 : PAUSE_MOST_US;
     }
     if (s->ends) say_end(s);
@@ -332,21 +345,29 @@ static bool has_heard(standby *s)
     json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
     const char *key = json_string_value(json_object_get(answer, "ErrorKey"));
     const char *role = json_string_value(json_object_get(answer, "role"));
-    const bool heard = (key && strcmp(key, "replica.superseded") == 0) || (role && strcmp(role, "primary") != 0);
+    const bool heard = (key && strcmp(key, "replica.superseded") == 0) || (role && strcmp(role, "primary") != 0) ||
+                       json_integer_value(json_object_get(answer, "epoch")) >= s->link.epoch;
     json_decref(answer);
     return heard;
 }
 
-/* Tells the old primary until it has heard, since it may come back. */
-static void tell_old_primary(standby *s)
+/* Tells every address at which a primary may be until it has heard, since it may come back. */
+static void tell_others(standby *s)
 {
     const link_request request = {.path = "/replica/status", .quiet_s = QUIET_S};
+    link_options *o = &s->link.options;
+    bool heard[LINK_URLS_MAX] = {false};
+    size_t left = o->n_urls;
     tb_error err;
     do {
-        if (link_ask(&s->link, &request, &err) || !has_heard(s)) continue;
-        s->options.note("%s knows that it is the primary no longer", s->options.link.url);
-        return;
-    } while (link_pause(&s->link, TELL_US));
+        for (size_t i = 0; i < o->n_urls; i++) {
+            o->url = o->urls[i];
+            if (heard[i] || link_ask(&s->link, &request, &err) || !has_heard(s)) continue;
+            heard[i] = true;
+            left--;
+            s->options.note("%s knows that it is the primary no longer", o->url);
+        }
+    } while (left && link_pause(&s->link, TELL_US));
 }
 
 static void *run_standby(void *arg)
@@ -359,7 +380,7 @@ static void *run_standby(void *arg)
         else follow_on(s);
         promoted = take_over(s);
     }
-    if (promoted) tell_old_primary(s);
+    if (promoted) tell_others(s);
     pthread_mutex_lock(&s->promotion.lock);
     s->promotion.over = true;
     const bool asked = s->promotion.asked;
@@ -412,6 +433,7 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
     if (!code && !s->last.number)
         code = tb_fail(err, TB_E_USAGE, NULL, "%s is no copy of a replicated database: remove it or name another --db, and a copy is made.",
                        options->db);
+    atomic_init(&s->primary, options->link.url);
     atomic_init(&s->applied, s->last.number);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -457,6 +479,11 @@ int64_t standby_lag_us(const standby *s)
 bool standby_ended(const standby *s)
 {
     return atomic_load(&s->ended);
+}
+
+const char *standby_primary(const standby *s)
+{
+    return atomic_load(&s->primary);
 }
 
 bool standby_lacks(const standby *s)

@@ -23,12 +23,12 @@ HEAD = struct.Struct("<8s5q32s")
 
 
 def pieces_of(body):
-    """[(number, chain)] of whole pieces, and nothing else."""
+    """[(number, epoch, chain)] of whole pieces, and nothing else."""
     found, at = [], 0
     while at < len(body):
-        magic, number, _, _, _, length, chain = HEAD.unpack_from(body, at)
+        magic, number, epoch, _, _, length, chain = HEAD.unpack_from(body, at)
         assert magic == b"tbpiece1"
-        found.append((number, chain))
+        found.append((number, epoch, chain))
         at += HEAD.size + length
     assert at == len(body)
     return found
@@ -159,12 +159,14 @@ class Ends(Case):
         self.addCleanup(proxy.close)
         standby = New(self.primary, "--promotable", url=proxy.url)
         self.addCleanup(standby.close)
-        shared = level(standby)["piece"]
+        level(standby)
         cut(proxy)
         for second in range(3):
             self.assertEqual(self.send(self.primary, 10 + second).status, 200)
         mine = state(self.primary)
         self.assertEqual(promote(standby), "epoch 2\n")
+        stream = standby.get("/replica/pieces?after=2", "replica").body
+        shared = min((number for number, epoch, _ in pieces_of(stream) if epoch == 2)) - 1
         for second in range(5):
             self.assertEqual(self.send(standby, 20 + second).status, 200)
         old = self.primary
@@ -174,8 +176,8 @@ class Ends(Case):
         saved, = old.path.glob("*unshared*")
         self.assertEqual(saved.name, f"t.db.unshared-1-{shared + 1}-{mine['piece']}")
         pieces = pieces_of(saved.read_bytes())
-        self.assertEqual([number for number, _ in pieces], list(range(shared, mine["piece"] + 1)))
-        self.assertEqual(pieces[-1][1].hex(), mine["digest"])
+        self.assertEqual([number for number, *_ in pieces], list(range(shared, mine["piece"] + 1)))
+        self.assertEqual(pieces[-1][2].hex(), mine["digest"])
         self.assertIn(f"They are saved in {saved}", old.messages())
         self.assertEqual(self.send(standby, 30).status, 200)
         until(lambda: state(old)["digest"] == state(standby)["digest"], old)
@@ -224,6 +226,22 @@ class Ends(Case):
         old.start_again("--standby-of", standby.url, "--promotable")
         until(lambda: state(old)["digest"] == state(standby)["digest"], old)
         self.assertEqual(self.send(standby, 2).status, 200)  # the same lines: they count once
+
+
+class Addresses(Case):
+    def test_a_standby_of_several_goes_on_to_the_one_that_is_the_primary(self):
+        first = self.standby("--promotable")
+        second = New(self.primary, "--promotable", url=f"{first.url},{self.primary.url}")
+        self.addCleanup(second.close)
+        level(second)
+        self.assertIn(f"is made from {self.primary.url}", second.messages())
+        refused = self.send(second)
+        self.assertEqual(refused.json()["Primary"], self.primary.url)
+        self.assertEqual(promote(first), "epoch 2\n")
+        until(lambda: state(second)["epoch"] == 2, second)
+        self.assertEqual(self.send(first, 2).status, 200)
+        until(lambda: state(second)["digest"] == state(first)["digest"], second)
+        self.assertEqual(self.send(second).json()["Primary"], first.url)
 
 
 class Refuses(Case):
