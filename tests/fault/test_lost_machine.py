@@ -24,7 +24,7 @@ from test_standby import Primary, Standby, state  # noqa: E402
 
 SEED = random_seed()
 ROUNDS = 200 if LONG else 10
-CLIENTS = 3
+CLIENTS = 2
 ACKNOWLEDGE = ("--acknowledge-after", "standby", "--standby-wait", "1")
 counts = Counter()
 atexit.register(lambda: print(", ".join(f"{what} {n}" for what, n in sorted(counts.items())), flush=True))
@@ -191,11 +191,10 @@ class Machines(unittest.TestCase):
                 self.assertEqual(found.get((write.kind, write.number)), write.lines or 1, (why, write))
         with sqlite3.connect(f"file:{server.db}?mode=ro", uri=True) as db:
             keys = db.execute("SELECT count(*) FROM key").fetchone()[0]
-            months = db.execute("SELECT count(*) FROM (SELECT account,month FROM invoice WHERE kind='invoice' GROUP BY 1,2 HAVING count(*)>1)"
-                                ).fetchone()[0]
+            twice = db.execute("SELECT account,month FROM invoice WHERE kind='invoice' GROUP BY 1,2 HAVING count(*)>1").fetchall()
             lines = db.execute("SELECT coalesce(sum(accepted),0) FROM segment").fetchone()[0]
         db.close()
-        self.assertEqual(months, 0, why)
+        self.assertEqual(twice, [], why)
         made = [write for write in self.load.acknowledged if write.kind == "key"]
         self.assertGreaterEqual(keys, len(made), why)
         for write in made[-3:]:
@@ -276,21 +275,21 @@ class Lost(Machines):
                 self.rng.shuffle(happens)
             act = happens[i % len(happens)]
             why = f"round {i}: {act.__name__}, TB_SEED={SEED}"
-            anchors = [*anchors[-2:], self.anchor(self.primary)]
+            anchors.append(self.anchor(self.primary))
             clients = Clients(self, self.wan, self.primary)
             clients.until_more(self.rng.randrange(1, 12))
             act(clients)
             self.lose(self.primary)
             unsure = clients.end()
             self.promote(self.standby)
-            self.check(self.standby, anchors, why)
+            self.check(self.standby, anchors[-1:], why)
             self.primary = self.standby
             self.attach()
             self.send_again(unsure, self.primary, why)
             counts[f"machine lost, {act.__name__.replace('_', ' ')}"] += 1
             counts["acknowledged"] += clients.acknowledged
             counts["not acknowledged"] += len(unsure)
-        self.check(self.primary, anchors, "the end")
+        self.check(self.primary, self.rng.sample(anchors, 5), "the end")
         run("verify", "--db", self.primary.db)
 
 

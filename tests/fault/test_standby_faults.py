@@ -3,7 +3,6 @@ by row, in its answers, its digest and its anchor, and verifies; nothing that wa
 stopped following says what to do, which then works. What is damaged never gets into a copy without a word.
 """
 import atexit
-import os
 import random
 import re
 import shutil
@@ -134,7 +133,8 @@ class Pair(unittest.TestCase):
             self.assertTrue(self.follows(), self.standby.messages())
         theirs, ours = content(self.primary.db, HERE_ALONE), content(self.standby.db, HERE_ALONE)
         self.assertEqual([name for name in theirs if theirs[name] != ours.get(name)], [], why)
-        self.assertEqual(*[[state(one)[k] for k in ("epoch", "piece", "version", "digest")] for one in (self.primary, self.standby)], why)
+        self.assertEqual(*[[state(one)[name] for name in ("epoch", "piece", "version", "digest")]
+                           for one in (self.primary, self.standby)], why)
         for path, key in ((self.rng.choice(ASKED), "user"), (self.rng.choice(OPERATOR), "operator")):
             ours, theirs = (one.get(path, key) for one in (self.standby, self.primary))
             if 429 not in (ours.status, theirs.status):
@@ -291,9 +291,9 @@ class Stream(Pair):
         self.assertGreaterEqual(lags[1], 50, "an answer that was emptied made the copy current")
 
     def kinds(self):
-        answers = [(f"answer: {name.replace('_', ' ')}", lambda f=getattr(self.faults, name): self.answer_fails(f, self.rng.randrange(1, 3)))
-                   for name in ("damage", "damage_anywhere", "shuffle", "double", "withhold", "withhold_all", "cut", "shorten", "lose", "old",
-                                "foreign")]
+        names = ("damage", "damage_anywhere", "shuffle", "double", "withhold", "withhold_all", "cut", "shorten", "lose", "old", "foreign")
+        answers = [(f"answer: {name.replace('_', ' ')}",
+                    lambda fault=getattr(self.faults, name): self.answer_fails(fault, self.rng.randrange(1, 3))) for name in names]
         often = [("answer: damage, again and again", lambda: self.answer_fails(self.faults.damage, 5)),
                  ("answer: shuffle, again and again", lambda: self.answer_fails(self.faults.shuffle, 5))]
         rest = [("requests lost", self.requests_are_lost), ("network cut", self.network_is_cut), ("base fails", self.base_fails),
@@ -333,7 +333,8 @@ class Backup(Pair):
         atexit.register(lambda process=self.process: process.poll() is None and process.kill())
 
     def note(self):
-        self.moments.append((state(self.primary)["piece"], content(self.primary.db, RESTORED_ALONE), self.operation(self.primary, "anchor")["digest"]))
+        rows, anchor = content(self.primary.db, RESTORED_ALONE), self.operation(self.primary, "anchor")["digest"]
+        self.moments.append((state(self.primary)["piece"], rows, anchor))
 
     def until_it_is_there(self, piece):
         """Its folder has the primary's newest piece. It begins again where it ended, which it says."""
@@ -418,7 +419,7 @@ class Backup(Pair):
         self.stop()
         file = self.rng.choice([path for path in self.folder.iterdir() if path.suffix in (".db", ".tbp")])
         whole = file.read_bytes()
-        at = self.rng.choice([i for i in range(len(whole)) if whole[i]]) if len(whole) < 1 << 22 else self.rng.randrange(len(whole))
+        at = self.rng.choice([i for i, byte in enumerate(whole) if byte])
         file.write_bytes(whole[:at] + bytes([whole[at] ^ self.rng.randrange(1, 256)]) + whole[at + 1:])
         if self.moments:
             piece, rows, _ = self.rng.choice(self.moments)
