@@ -88,11 +88,14 @@ static bool is_over(void *ctx)
     return !job_pool_time_left(r->worker->server->pool, LANE_BASE, &r->job) || request_client_left(r);
 }
 
+/* A standby whose copy was lost may be promoted before it has taken any piece: its base has all that was acknowledged. */
 static tb_code make_base(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     sending *s = r->kept;
-    return bases_make(s->of, store, is_over, r, &s->base, err);
+    const server *own = r->worker->server;
+    const int64_t least = own->options.acknowledge_standby ? waiting_reached(own->waiting, WAIT_PIECE) : 0;
+    return bases_make(s->of, store, least, is_over, r, &s->base, err);
 }
 
 void api_replica_base(request *r)

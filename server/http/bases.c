@@ -138,19 +138,19 @@ static tb_code make_base(const bases *b, stopping *s, base *one, tb_error *err)
     return code;
 }
 
-/* Whether a copy that begins with the kept base finds the pieces after it. */
-static bool is_current(const base *one, tb_store *store)
+/* Whether a copy that begins with the kept base has all up to this piece, and finds those after it. */
+static bool is_current(const base *one, tb_store *store, int64_t least)
 {
     tb_replication now;
-    return clock_mono_us() - one->made_us < BASE_KEPT_US && tb_store_replication(store, &now, NULL) == TB_OK &&
+    return one->piece >= least && clock_mono_us() - one->made_us < BASE_KEPT_US && tb_store_replication(store, &now, NULL) == TB_OK &&
            now.first <= one->piece + 1 && one->piece <= now.last.number;
 }
 
-tb_code bases_make(bases *b, tb_store *store, bool (*stop)(void *ctx), void *ctx, base **ret_base, tb_error *err)
+tb_code bases_make(bases *b, tb_store *store, int64_t least, bool (*stop)(void *ctx), void *ctx, base **ret_base, tb_error *err)
 {
     stopping s = {.store = store, .stop = stop, .ctx = ctx};
     base *one = find_kept(b, NULL);
-    if (one && is_current(one, store)) {
+    if (one && is_current(one, store, least)) {
         *ret_base = one;
         return TB_OK;
     }

@@ -23,9 +23,10 @@ typedef struct bases bases;
 bases *bases_new(const char *db); /* the path is borrowed; NULL: out of memory */
 void bases_free(bases *b); /* when none is used any more; NULL is fine */
 
-/* The current base if it is young and the pieces after it are kept, else a new one, of the store's file. stop is called
- * at times: true ends it with TB_E_STOPPED. On one thread at a time. The caller drops it. */
-TB_MUST_USE tb_code bases_make(bases *b, tb_store *store, bool (*stop)(void *ctx), void *ctx, base **ret_base, tb_error *err);
+/* The current base if it is young, has the piece `least` and the pieces after it are kept, else a new one, of the store's
+ * file. stop is called at times: true ends it with TB_E_STOPPED. On one thread at a time. The caller drops it. */
+TB_MUST_USE tb_code bases_make(bases *b, tb_store *store, int64_t least, bool (*stop)(void *ctx), void *ctx, base **ret_base,
+                               tb_error *err);
 /* The kept base of this tag, which the caller drops; NULL: it is no longer kept. */
 base *bases_take(bases *b, tb_text tag);
 void bases_drop(bases *b, base *one);

@@ -22,6 +22,7 @@ typedef struct rejoin {
     tb_store *store;
     tb_replication own;
     tb_piece shared; /* the last piece that both have */
+    int64_t newest;  /* the primary's */
     char path[PATH_MOST], part[PATH_MOST + 8];
     int fd;
     tb_buf bytes;
@@ -54,14 +55,25 @@ static int64_t ask_epoch(rejoin *r)
     if (link_ask(&r->link, &request, &ignored) || r->link.status != 200) return 0;
     json_t *answer = json_loadb(r->link.body.data ? r->link.body.data : "", r->link.body.len, 0, NULL);
     const int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
+    r->newest = json_integer_value(json_object_get(answer, "piece"));
     json_decref(answer);
     return epoch;
+}
+
+/* Whether the primary, which has refused it, keeps it no longer: a copy that was seeded lately has few pieces. */
+static bool is_trimmed(const rejoin *r, const tb_piece *piece)
+{
+    json_t *answer = json_loadb(r->link.body.data ? r->link.body.data : "", r->link.body.len, 0, NULL);
+    const char *field = json_string_value(json_object_get(answer, "Field"));
+    const bool trimmed = field && strcmp(field, "after") == 0 && piece->number <= r->newest;
+    json_decref(answer);
+    return trimmed;
 }
 
 /* r->shared.number stays 0 where no piece that is kept here is there. */
 static tb_code find_shared(rejoin *r, tb_error *err)
 {
-    int64_t low = r->own.first - 1, high = r->own.last.number; /* low: all up to it are; high: it is not */
+    int64_t low = r->own.first - 1, high = r->own.last.number; /* low: all up to it are, or were; high: it is not */
     tb_piece piece;
     bool there;
     tb_code code = TB_OK;
@@ -71,7 +83,7 @@ static tb_code find_shared(rejoin *r, tb_error *err)
         if (!code) code = has_piece(r, &piece, &there, err);
         if (code) break;
         if (there) r->shared = piece;
-        if (there) low = middle;
+        if (there || is_trimmed(r, &piece)) low = middle;
         else high = middle;
     }
     return code;

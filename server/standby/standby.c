@@ -263,8 +263,10 @@ static tb_code follow(standby *s, tb_error *err)
     }
     if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
     atomic_store(&s->newest, s->link.piece);
-    /* Where more pieces are left, the head of the answer says so. */
-    if (!s->came || s->last.number >= s->link.piece)
+    if (!s->came && s->last.number < s->link.piece)
+        return tb_fail(err, TB_E_AWAY, NULL, "Its answer lacks the pieces that it announces.");
+    /* Where more pieces are left, the head of the answer says so, or its state said so before. */
+    if (s->last.number >= s->link.piece && s->last.number >= s->theirs.piece)
         note_current(s, s->came && !s->link.piece ? asked_us : s->link.answered_us);
     return TB_OK;
 }
