@@ -69,10 +69,11 @@ static tb_code apply(void *ctx, const tb_piece *pieces, size_t n, tb_error *err)
     return writer_run(c->server->writer, &job, err);
 }
 
+static const char all_the_same[] = "--force (\"force\":true) promotes it all the same.";
+
 /* Why it should not become the primary, unless it is told to all the same. */
 static tb_code check_promotion(const copy_server *c, tb_error *err)
 {
-    static const char all_the_same[] = "--force (\"force\":true) promotes it all the same.";
     const int64_t lag_us = copy_lag_us(c);
     if (c->force) return TB_OK;
     if (!c->options.link.promotable)
@@ -87,10 +88,27 @@ static tb_code check_promotion(const copy_server *c, tb_error *err)
     return TB_OK;
 }
 
+/* Of a standby that its primary has not listed yet, no answer was waited for. On the standby's thread. */
+static tb_code check_listed(const copy_server *c, tb_error *err)
+{
+    tb_standby list[TB_STANDBYS_MAX];
+    size_t n, at = 0;
+    if (c->force || tb_store_schema_of(c->reader) < tb_store_schema()) return TB_OK;
+    tb_code code = tb_store_read_begin(c->reader, err);
+    if (!code) code = tb_store_standbys(c->reader, list, &n, err);
+    tb_store_read_end(c->reader);
+    if (code) return code;
+    while (at < n && strcmp(list[at].name, c->options.link.name) != 0)
+        at++;
+    return at < n ? TB_OK : tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy does not hold the piece that lists it as a standby (%s): "
+                                    "what its primary acknowledged may be lost. %s", c->options.link.name, all_the_same);
+}
+
 static tb_code take_over(void *ctx, int64_t *ret_epoch, tb_error *err)
 {
     copy_server *c = ctx;
     tb_code code = check_promotion(c, err); /* again, as it may have ended meanwhile */
+    if (!code) code = check_listed(c, err);
     if (!code) code = replicas_take_over(c->server, c->options.link.name, ret_epoch, err);
     if (!code) stop_verifier(c);
     return code;
