@@ -62,7 +62,7 @@ class Upgraded(Server):
 
     def __init__(self, db):
         self.folder = tempfile.TemporaryDirectory(prefix="tollbook-upgraded-")
-        self.path, self.db, self.keys = Path(self.folder.name), db, {}
+        self.path, self.db, self.keys, self.promotable = Path(self.folder.name), db, {}, False
 
     write_key = Primary.write_key
 
@@ -82,6 +82,7 @@ class Standby(Server):
         self.db = self.path / "copy.db"
         self.keys = primary.keys
         self.of = url or primary.url
+        self.promotable = "--promotable" in options
         self.start(*options)
 
     def start(self, *options, **more):
@@ -115,7 +116,9 @@ def until(what, server):
 
 
 def level(standby):
-    """Waits until the standby has what its primary has; returns the primary's state."""
+    """Waits until the standby has what its primary has, its own listing too; returns the primary's state."""
+    if standby.promotable:
+        until(lambda: any(one["name"].endswith(f"-{standby.port}") for one in state(standby.primary)["standbys"]), standby)
     theirs = state(standby.primary)
     until(lambda: state(standby).get("piece", 0) >= theirs["piece"], standby)
     return theirs
