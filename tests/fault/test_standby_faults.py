@@ -26,8 +26,8 @@ from test_billing import BOOK  # noqa: E402
 from test_standby import ASKED, OPERATOR, Primary, Standby, state  # noqa: E402
 
 SEED = random_seed()
-ROUNDS = 240 if LONG else 9
-BACKUP_ROUNDS = 60 if LONG else 3
+ROUNDS = 240 if LONG else 8
+BACKUP_ROUNDS = 60 if LONG else 2
 ENDED = "follows its primary no longer"
 NO_NEWS = b"HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Length: 0\r\n\r\n"
 HERE_ALONE = ("piece",)  # a copy keeps pieces by its own rule
