@@ -336,10 +336,13 @@ class Backup(Pair):
         rows, anchor = content(self.primary.db, RESTORED_ALONE), self.operation(self.primary, "anchor")["digest"]
         self.moments.append((state(self.primary)["piece"], rows, anchor))
 
+    def files(self):
+        return [path for path in self.folder.glob("[bp]*") if path.suffix in (".db", ".tbp")]
+
     def until_it_is_there(self, piece):
         """Its folder has the primary's newest piece. It begins again where it ended, which it says."""
         end = time.monotonic() + PATIENCE
-        while not any(int(re.split(r"[-.]", path.name)[-2]) >= piece for path in self.folder.glob("[bp]*-*.*") if ".part" not in path.name):
+        while not any(int(re.split(r"[-.]", path.name)[-2]) >= piece for path in self.files()):
             self.assertLess(time.monotonic(), end, self.said.read_text())
             if self.process.poll() is not None:
                 self.assertTrue(self.said.read_text())
@@ -417,7 +420,7 @@ class Backup(Pair):
     def file_is_damaged(self):
         """A restore refuses it, or does not need what is damaged."""
         self.stop()
-        file = self.rng.choice([path for path in self.folder.iterdir() if path.suffix in (".db", ".tbp")])
+        file = self.rng.choice(sorted(self.files()))
         whole = file.read_bytes()
         at = self.rng.choice([i for i, byte in enumerate(whole) if byte])
         file.write_bytes(whole[:at] + bytes([whole[at] ^ self.rng.randrange(1, 256)]) + whole[at + 1:])
