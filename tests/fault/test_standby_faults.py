@@ -124,7 +124,7 @@ class Pair(unittest.TestCase):
     def begin_anew(self, path):
         for end in ("", "-wal", "-shm"):
             Path(f"{path}{end}").unlink(missing_ok=True)
-        self.standby.log_path.unlink()
+        self.standby.log_path.write_bytes(b"")
         self.standby.start()
 
     def same(self, why):
@@ -547,7 +547,7 @@ class Disks(unittest.TestCase):
 
 if SMALL:
     for name in "ps":
-        mount_small(SMALL / name, "8m")
+        mount_small(SMALL / name, "24m")  # databases, their logs, and a base
     unittest.main(argv=[__file__, "Full"])
 elif __name__ == "__main__":
     del Full
