@@ -179,7 +179,8 @@ class Machines(unittest.TestCase):
         shutil.rmtree(server.path)
 
     def promote(self, server):
-        self.assertRegex(run("promote", "--db", server.db).stdout, rb"epoch \d+")
+        done = run("promote", "--db", server.db, expect=None)
+        self.assertRegex(done.stdout, rb"epoch \d+", done.stderr.decode() + server.messages())
 
     def anchor(self, server):
         answer = server.ask("POST", "/operations/anchor", "operator", b"{}", Content_Type="application/json")
