@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from harness import hit
 
+CHARGES = 900  # an account has at most a thousand that wait for a document
 JSON = {"Content-Type": "application/json"}
 MONTHS = [f"2026-{month:02}" for month in range(2, 11)]  # that are over by the tests' clock
 
@@ -66,7 +67,7 @@ class Load:
 
     def __init__(self, rng, first=1):
         self.rng, self.number, self.lock = rng, first - 1, threading.Lock()
-        self.months = 0
+        self.months = self.charges = 0
         self.acknowledged = []
 
     def write(self, kind=None):
@@ -76,6 +77,9 @@ class Load:
             if kind == "month":
                 self.months += 1
                 return make(self.rng, kind, self.months - 1) if self.months <= len(MONTHS) else make(self.rng, "payment", self.number)
+            self.charges += kind == "charge"
+            if kind == "charge" and self.charges > CHARGES:
+                kind = "payment"
             return make(self.rng, kind, self.number)
 
     def acknowledge(self, write, answer):
