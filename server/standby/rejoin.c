@@ -91,7 +91,7 @@ static tb_code find_shared(rejoin *r, tb_error *err)
 
 /* --- saving --- */
 
-static tb_code io_failed(const char *path, tb_error *err)
+static tb_code rejoin_failed(const char *path, tb_error *err)
 {
     return tb_fail(err, errno == ENOSPC || errno == EDQUOT ? TB_E_DISK_FULL : TB_E_IO, NULL, "%s: %s.", path, strerror(errno));
 }
@@ -106,7 +106,7 @@ static bool write_bytes(rejoin *r)
         ok = n > 0;
         at += n > 0 ? (size_t)n : 0;
     }
-    if (!ok) (void)io_failed(r->part, &r->failed);
+    if (!ok) (void)rejoin_failed(r->part, &r->failed);
     r->bytes.len = 0;
     return ok;
 }
@@ -127,15 +127,15 @@ static tb_code save_unshared(rejoin *r, tb_error *err)
     snprintf(r->part, sizeof r->part, "%s.part", r->path);
     unlink(r->part);
     r->fd = open(r->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (r->fd < 0) return io_failed(r->part, err);
+    if (r->fd < 0) return rejoin_failed(r->part, err);
     tb_piece_put(&r->shared, &r->bytes);
     tb_code code = tb_store_pieces(r->store, r->shared.number, save_piece, r, err);
     if (!code && !r->failed.code && !write_bytes(r)) code = r->failed.code;
     if (r->failed.code) *err = r->failed;
     if (r->failed.code) code = r->failed.code;
-    if (!code && fsync(r->fd) != 0) code = io_failed(r->part, err);
+    if (!code && fsync(r->fd) != 0) code = rejoin_failed(r->part, err);
     close(r->fd);
-    if (!code && rename(r->part, r->path) != 0) code = io_failed(r->path, err);
+    if (!code && rename(r->part, r->path) != 0) code = rejoin_failed(r->path, err);
     if (code) unlink(r->part);
     if (!code)
         r->options->warn("%s has %" PRId64 " pieces (%" PRId64 " to %" PRId64 ") that the primary %s never had: what they changed is not there. "

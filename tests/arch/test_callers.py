@@ -14,6 +14,7 @@ KEPT = {
                      "tb_tariff_amounts_wide", "tb_tariff_prepare", "tb_tariff_total_sorted",
                      "tb_units_sort", "tb_units_sum"),
                     "rates a million usages at once; the bench of rating (w3) measures it"),
+    "tb_store_apply_piece": "one piece, for programs that embed the library (docs/operate/standby.md)",
     **dict.fromkeys(("tb_bundle_add", "tb_bundle_next", "tb_checkpoint_open", "tb_checkpoint_sign",
                      "tb_merkle_append", "tb_merkle_edge_load", "tb_merkle_edge_root",
                      "tb_merkle_extends", "tb_merkle_flush", "tb_merkle_includes", "tb_merkle_leaf",
