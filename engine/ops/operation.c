@@ -19,7 +19,7 @@ static const tb__operations *const groups[] = {
     &tb__forecast_operations, &tb__forget_operations,     &tb__general_ledger_operations,
     &tb__intake_operations,   &tb__invoice_operations,  &tb__key_operations,        &tb__ledger_operations,
     &tb__meter_operations,    &tb__own_alert_operations, &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,
-    &tb__preview_operations,  &tb__receivable_operations, &tb__refused_operations,   &tb__replica_operations, &tb__retain_operations,
+    &tb__preview_operations,  &tb__proof_operations,  &tb__receivable_operations, &tb__refused_operations,   &tb__replica_operations, &tb__retain_operations,
     &tb__scenario_operations, &tb__setup_operations,      &tb__size_operations,
     &tb__solve_operations,    &tb__status_operations,     &tb__view_operations,       &tb__whatif_operations,
 };

@@ -164,6 +164,8 @@ void api_session(request *r);
 
 /* info.c */
 void api_region(request *r);
+void api_proof_checkpoint(request *r);
+void api_proof_tile(request *r);
 void api_healthz(request *r);
 void api_readyz(request *r);
 void api_metrics(request *r);

@@ -218,6 +218,8 @@ const route api_routes[] = {
     ROW(GET, "/replica/pieces", STREAM, NO_BODY, "replica_pieces", api_replica_pieces, api_replica_pieces_done),
     ROW(GET, "/replica/base", STREAM, NO_BODY, "replica_base", api_replica_base, api_replica_base_done),
     ROW(GET, "/replica/status", REPLICA, NO_BODY, "replica_status", api_replica_status, NULL),
+    ROW(GET, "/proof/checkpoint", NONE, NO_BODY, "proof_checkpoint", api_proof_checkpoint, NULL),
+    ROW(GET, "/proof/tile/{+tile}", NONE, NO_BODY, "proof_tile", api_proof_tile, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/user/audit/{date}", KEYS, NO_BODY, "user_audit", api_user_audit, api_drawn_done),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),

@@ -66,6 +66,8 @@ STORE = {
     # What commits change, for copies.
     "replica": {"core"},
     "money": {"core", "usage"},
+    # The log of documents: what each store of a document appends is declared in core/internal.h.
+    "proof": {"core", "usage", "money"},
     "verify": {"core", "lsm", "usage", "logs", "things", "money"},
 }
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
@@ -94,7 +96,7 @@ PUBLIC = {
     "forecast": "advice", "solve": "advice",
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
-    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store", "replica": "store", "archive": "store",
+    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "prooflog": "store", "search": "store", "replica": "store", "archive": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events", "eventsum": "events", "shield": "ops",

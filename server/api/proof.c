@@ -1,0 +1,43 @@
+/* The log of documents, for whoever checks it: its newest checkpoint, its tiles and entry bundles (c2sp.org/tlog-tiles). They
+ * need no key, as entries tell nothing. A tile never changes. */
+#include <string.h>
+
+#include "api/handlers.h"
+#include "tollbook/prooflog.h"
+
+#define FOR_EVER "public, max-age=31536000, immutable"
+#define A_MINUTE "public, max-age=60"
+
+static void reply_proof(request *r, tb_code code, const tb_error *err, const char *content_type, const char *caching)
+{
+    if (code) {
+        request_text(r)->len = 0;
+        request_fail_as(r, err);
+        return;
+    }
+    r->reply.cache = caching;
+    request_answer_text(r, 200, content_type);
+}
+
+void api_proof_checkpoint(request *r)
+{
+    tb_error err;
+    const tb_code code = tb_store_proof_checkpoint(r->worker->store, request_text(r), &err);
+    reply_proof(r, code, &err, "text/plain; charset=utf-8", A_MINUTE);
+}
+
+void api_proof_tile(request *r)
+{
+    char path[TB_TILE_PATH] = "tile/";
+    tb_tile tile;
+    tb_error err;
+    const size_t len = strlen(path) + r->id.len;
+    if (r->id.len < sizeof path - strlen(path)) memcpy(path + strlen(path), r->id.data, r->id.len);
+    if (len >= sizeof path || !tb_tile_path_read(path, len, &tile)) {
+        reply_proof(r, tb_fail(&err, TB_E_NOT_FOUND, NULL, "It is not the path of a tile, such as /proof/tile/0/000.p/17."),
+               &err, NULL, NULL);
+        return;
+    }
+    const tb_code code = tb_store_proof_tile(r->worker->store, &tile, request_text(r), &err);
+    reply_proof(r, code, &err, "application/octet-stream", FOR_EVER);
+}
