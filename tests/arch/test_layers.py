@@ -68,7 +68,7 @@ STORE = {
     "money": {"core", "usage"},
     # The log of documents: what each store of a document appends is declared in core/internal.h.
     "proof": {"core", "usage", "money"},
-    "verify": {"core", "lsm", "usage", "logs", "things", "money"},
+    "verify": {"core", "lsm", "usage", "logs", "things", "money", "proof"},
 }
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
 STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}

@@ -14,6 +14,7 @@
       " DO UPDATE SET hashes=excluded.hashes")                                                     \
     X(PROOF_CHECKPOINT, "SELECT note FROM proof_checkpoint ORDER BY size DESC LIMIT 1")            \
     X(PROOF_CHECKPOINT_SIZE, "SELECT coalesce(max(size),0) FROM proof_checkpoint")                 \
+    X(PROOF_CHECKPOINT_FIRST, "SELECT coalesce(min(size),0) FROM proof_checkpoint")                \
     X(PROOF_CHECKPOINT_PUT, "INSERT INTO proof_checkpoint(size,note) VALUES(?1,?2)")               \
     X(PROOF_CHANGE_PUT, "INSERT OR IGNORE INTO proof_change(account,day) VALUES(?1,?2)")           \
     X(PROOF_CHANGES, "SELECT account,day FROM proof_change ORDER BY day,account LIMIT ?1")         \
