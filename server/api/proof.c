@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "tollbook/calendar.h"
 #include "tollbook/prooflog.h"
+
+#define PAST_US  (INT64_C(600) * TB_US_PER_S) /* after midnight, when the last logs of the day have come */
+#define LOOKED   200 /* accounts' days of one step */
 
 #define FOR_EVER "public, max-age=31536000, immutable"
 #define A_MINUTE "public, max-age=60"
@@ -40,4 +44,47 @@ void api_proof_tile(request *r)
     }
     const tb_code code = tb_store_proof_tile(r->worker->store, &tile, request_text(r), &err);
     reply_proof(r, code, &err, "application/octet-stream", FOR_EVER);
+}
+
+/* --- days --- */
+
+static struct {
+    bool there;
+    tb_note_secret key;
+} signer;
+
+const tb_note_secret *api_proof_key(void)
+{
+    return signer.there ? &signer.key : NULL;
+}
+
+static int64_t yesterday_of(int64_t now_us)
+{
+    return tb_day_from_us(now_us - PAST_US) - 1;
+}
+
+static int64_t until_midnight(void *ctx, int64_t now_us)
+{
+    (void)ctx;
+    return (yesterday_of(now_us) + 2) * TB_US_PER_DAY + PAST_US - now_us + TB_US_PER_S;
+}
+
+static tb_code close_step(void *ctx, tb_store *store, bool again, int64_t now_us, bool *ret_more, tb_error *err)
+{
+    tb_proof_log log;
+    (void)ctx;
+    (void)again;
+    tb_code code = tb_store_proof_log(store, &log, err);
+    if (code || !log.begun) return code;
+    code = tb_store_proof_close(store, yesterday_of(now_us), LOOKED, ret_more, err);
+    if (!code) code = tb_store_proof_log(store, &log, err);
+    if (code || *ret_more || !signer.there || log.size == log.checkpoint) return code;
+    return tb_store_proof_sign(store, &signer.key, err);
+}
+
+periodic_task api_proof_days(const tb_note_secret *key)
+{
+    signer.there = key != NULL;
+    if (key) signer.key = *key;
+    return (periodic_task){.name = "proof close-days", .write = close_step, .wait_us = until_midnight};
 }

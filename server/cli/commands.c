@@ -64,7 +64,7 @@ static const cli_option setup_options[] = {
 static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
-static const cli_option proof_close_options[] = {PROOF_KEY_FILE};
+static const cli_option proof_key_file_options[] = {PROOF_KEY_FILE};
 static const cli_option proof_key_options[] = {
     {.name = "new", .value = "FILE", .kind = CLI_TEXT, .per_call = true, .required = true,
      .help = "the key file to make, which only its owner may read"},
@@ -466,7 +466,7 @@ cli_command cli_commands[] = {
                 "book report.",
      .operation = "book add"},
     {.name = "preview", .group = CLI_BILL, .operation = "preview"},
-    {.name = "invoice", .group = CLI_BILL, .operation = "invoice"},
+    {.name = "invoice", .group = CLI_BILL, .operation = "invoice", OPTIONS(proof_key_file_options)},
     {.name = "ledger pay", .group = CLI_LEDGER,
      .summary = "Enter a payment",
      .operation = "ledger enter",
@@ -550,7 +550,7 @@ cli_command cli_commands[] = {
      .run = cli_usage_migrate},
     {.name = "replica status", .group = CLI_RUN, .operation = "replica status"},
     {.name = "replica off", .group = CLI_RUN, .operation = "replica off"},
-    {.name = "proof start", .group = CLI_RUN, .operation = "proof start", OPTIONS(proof_close_options)},
+    {.name = "proof start", .group = CLI_RUN, .operation = "proof start", OPTIONS(proof_key_file_options)},
     {.name = "proof key", .group = CLI_RUN,
      .operands = "",
      .summary = "Make the key that signs checkpoints of the log of documents",
@@ -564,7 +564,7 @@ cli_command cli_commands[] = {
      .details = "It is a verifier key of signed notes (c2sp.org/signed-note).",
      OPTIONS(proof_vkey_options),
      .run = cli_proof_vkey},
-    {.name = "proof close-days", .group = CLI_RUN, .operation = "proof close-days", OPTIONS(proof_close_options)},
+    {.name = "proof close-days", .group = CLI_RUN, .operation = "proof close-days", OPTIONS(proof_key_file_options)},
     {.name = "proof checkpoint", .group = CLI_RUN, .operation = "proof checkpoint"},
     {.name = "retain", .group = CLI_UNDO, .operation = "retain"},
     {.name = "forget", .group = CLI_UNDO, .operation = "forget"},

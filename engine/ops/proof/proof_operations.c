@@ -26,20 +26,10 @@ static tb_code put_answer(const tb_ops *ops, tb_reply *reply, tb_error *err)
     if (code) return code;
     tb_merkle_write(&root, text);
     day_text(log.open, open);
-    tb_buf_fmt(&reply->json, "{\"size\":%" PRId64 ",\"root\":\"%s\",\"open\":\"%.10s\",\"checkpoint\":%" PRId64 "}", log.size, text,
-               open, log.checkpoint);
-    tb_reply_say(reply, "The log of documents has %" PRId64 " %s. Days before %.10s are closed.%s", log.size,
-                 log.size == 1 ? "entry" : "entries", open,
-                 log.checkpoint == log.size ? "" : " No checkpoint of this size is signed.");
+    tb_buf_fmt(&reply->json, "{\"size\":%" PRId64 ",\"root\":\"%s\",\"open\":\"%.10s\"}", log.size, text, open);
+    tb_reply_say(reply, "The log of documents has %" PRId64 " %s. Days before %.10s are closed.", log.size,
+                 log.size == 1 ? "entry" : "entries", open);
     return TB_OK;
-}
-
-/* A part of the days; the last one signs a checkpoint where there is a key. */
-static tb_code close_days(const tb_ops *ops, int64_t through, bool *ret_more, tb_error *err)
-{
-    tb_code code = tb_store_proof_close(ops->store, through, ops->shared ? LOOKED_SHARED : LOOKED_ALONE, ret_more, err);
-    if (code || *ret_more || !ops->proof_key) return code;
-    return tb_store_proof_sign(ops->store, ops->proof_key, err);
 }
 
 static tb_code begin_log(const tb_ops *ops, tb_error *err)
@@ -57,7 +47,7 @@ static tb_code run(tb_ops *ops, const tb_args *args, int64_t through, bool start
     tb__told told;
     tb_code code = tb__told_begin(ops, args, &next, &told, err);
     if (!code && start && !args->next) code = begin_log(ops, err);
-    if (!code) code = close_days(ops, through, &more, err);
+    if (!code) code = tb_store_proof_close(ops->store, through, ops->shared ? LOOKED_SHARED : LOOKED_ALONE, &more, err);
     if (!code) code = tb__told_end(ops, args, &told, reply, err);
     if (!code && !more) return put_answer(ops, reply, err);
     if (!code) tb_buf_fmt(&reply->next, "%" PRId64, told.entry);
