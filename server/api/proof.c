@@ -19,8 +19,8 @@ static void reply_proof(request *r, tb_code code, const tb_error *err, const cha
         request_fail_as(r, err);
         return;
     }
-    r->reply.cache = caching;
     request_answer_text(r, 200, content_type);
+    r->reply.cache = caching;
 }
 
 void api_proof_checkpoint(request *r)

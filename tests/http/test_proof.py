@@ -101,7 +101,6 @@ class Proof(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.server.start()
         cls.server.close()
 
     @classmethod
