@@ -115,7 +115,7 @@ START_TEST(a_log_begins_with_what_is_there_and_grows_with_it)
     tb_invoice again = finalize(&f, 1, OCTOBER, "5.00");
     ok(try_void(&f, again.number, &err));
     holds(&f, 6, again.text);
-    snprintf(text, sizeof text, "{\"number\":\"%s\",\"voided\":\"2026-11-18T00:00:00Z\"}", again.number);
+    snprintf(text, sizeof text, "{\"number\":\"%s\",\"voided\":\"2026-12-18T00:00:00Z\"}", again.number);
     holds(&f, 7, text);
     ok(tb_store_begin(f.store, &err));
     ck_assert_int_eq(tb_store_proof_start(f.store, seed, NOW_US, &err), TB_E_USAGE);
