@@ -46,9 +46,9 @@ SEES = {
     "standby": {"base", "store"},
     "http": {"base", "model", "stats", "encode", "events", "store", "usage", "standby"},
     # No face sees what bills and guesses but through the operations.
-    "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
+    "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "proof", "store", "ops", "feed",
             "http", "registry", "webhook", "usage"},
-    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
+    "cli": {"base", "model", "intake", "stats", "encode", "proof", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},

@@ -28,7 +28,7 @@ static void name_day(int64_t day, char ret[11])
 }
 
 /* Hours that may be gone prove nothing any more. */
-static tb_code read_text(closing *c, int64_t account, int64_t day, bool *ret_kept, tb_error *err)
+static tb_code read_usage(closing *c, int64_t account, int64_t day, bool *ret_kept, tb_error *err)
 {
     tb_kept kept;
     tb_code code = tb_store_kept(c->log.store, account, &kept, err);
@@ -50,7 +50,7 @@ static tb_code append_day(closing *c, int64_t account, int64_t day, int64_t firs
 static tb_code close_day(closing *c, int64_t account, int64_t day, tb_error *err)
 {
     bool kept;
-    tb_code code = read_text(c, account, day, &kept, err);
+    tb_code code = read_usage(c, account, day, &kept, err);
     return code || !c->text.len ? code : append_day(c, account, day, -1, err);
 }
 
@@ -102,7 +102,7 @@ static tb_code close_again(closing *c, const change *of, tb_error *err)
     const int64_t values[2] = {of->account, of->day};
     int64_t first = -1;
     bool kept, same = false;
-    tb_code code = read_text(c, of->account, of->day, &kept, err);
+    tb_code code = read_usage(c, of->account, of->day, &kept, err);
     if (!code && kept) code = find_entries(c, of->account, of->day, &first, &same, err);
     if (!code && kept && !same && (first >= 0 || c->text.len)) code = append_day(c, of->account, of->day, first, err);
     return code ? code : tb__run_ints(c->log.store, TB__SQL_PROOF_CHANGE_GONE, values, 2, err);

@@ -29,14 +29,14 @@ typedef struct day_text {
     tb_buf *out;
 } day_text;
 
-static tb_code read_day(day_text *t, int64_t series, uint32_t metrics, tb_error *err)
+static tb_code read_hours(day_text *t, int64_t series, uint32_t metrics, tb_error *err)
 {
     tb_series_release(&t->series);
     tb_code code = tb_series_init(&t->series, (tb_range){t->day * 24, 24, true}, metrics, NULL, err);
     return code ? code : t->store->plane.counters->series(t->store, series, &t->series, err);
 }
 
-static void put_time(int64_t us, tb_buf *out)
+static void put_moment(int64_t us, tb_buf *out)
 {
     char text[20];
     tb_time_format(us, text);
@@ -52,7 +52,7 @@ static void put_hour(day_text *t, const char *name, int64_t id, const char *code
         if (!value) continue;
         if (!any) {
             tb_buf_fmt(t->out, "%s\t%" PRId64 "\t%s%s", name, id, code, *code ? "\t" : "");
-            put_time((t->day * 24 + h) * TB_US_PER_HOUR, t->out);
+            put_moment((t->day * 24 + h) * TB_US_PER_HOUR, t->out);
         }
         any = true;
         tb_buf_fmt(t->out, "\t%s=%" PRIu64, tb_metric_table[m].name, value);
@@ -102,7 +102,7 @@ static tb_code put_zones(day_text *t, tb_error *err)
     if (!code) code = name_cells(t->store, cells, &n, err);
     if (!code && n > 1) qsort(cells, n, sizeof *cells, by_zone_code);
     for (size_t i = 0; !code && i < n; i++) {
-        code = read_day(t, cells[i].series, TB_METRIC_ALL, err);
+        code = read_hours(t, cells[i].series, TB_METRIC_ALL, err);
         for (uint32_t h = 0; !code && h < 24; h++)
             put_hour(t, "zone", cells[i].zone, cells[i].code, h);
     }
@@ -126,7 +126,7 @@ static tb_code put_balancers(day_text *t, tb_error *err)
     size_t n = 0;
     tb_code code = tb__collect_ints(t->store, TB__SQL_PROOF_BALANCERS, &t->account, 1, &rows, &list, &n, err);
     for (size_t i = 0; !code && i < n; i++) {
-        code = read_day(t, list[i].series, TB_METRIC_BIT(TB_M_REQUESTS), err);
+        code = read_hours(t, list[i].series, TB_METRIC_BIT(TB_M_REQUESTS), err);
         for (uint32_t h = 0; !code && h < 24; h++)
             put_hour(t, "load_balancer", list[i].zone, "", h);
     }
@@ -153,13 +153,13 @@ static int by_names(const void *a, const void *b)
     return order;
 }
 
-static void put_value(day_text *t, const metered *m, int64_t at_us, uint64_t value)
+static void put_reported(day_text *t, const metered *m, int64_t at_us, uint64_t value)
 {
     tb_buf_fmt(t->out, "meter\t%s\t%s", m->meter->id, m->resource);
     for (int k = 0; k < TB_METER_DIMENSIONS; k++)
         tb_buf_fmt(t->out, "\t%s", m->dimension[k]);
     tb_buf_str(t->out, "\t");
-    put_time(at_us, t->out);
+    put_moment(at_us, t->out);
     tb_buf_fmt(t->out, "\t%" PRIu64 "\n", value);
 }
 
@@ -173,11 +173,11 @@ static tb_code put_gauge(day_text *t, const metered *m, tb_error *err)
     tb_code code = tb__sql_ints(t->store, TB__SQL_PROOF_GAUGE, values, 3, &s, err);
     while (!code && !(code = tb__step(t->store, s, &row, err)) && row) {
         const int64_t next_us = tb__floor_div(sqlite3_column_int64(s, 0), TB_US_PER_S) * TB_US_PER_S;
-        if (value >= 0 && next_us != at_us) put_value(t, m, at_us, (uint64_t)value);
+        if (value >= 0 && next_us != at_us) put_reported(t, m, at_us, (uint64_t)value);
         at_us = next_us;
         value = sqlite3_column_int64(s, 1);
     }
-    if (!code && value >= 0) put_value(t, m, at_us, (uint64_t)value);
+    if (!code && value >= 0) put_reported(t, m, at_us, (uint64_t)value);
     return code;
 }
 
@@ -185,11 +185,11 @@ static tb_code put_counted(day_text *t, const metered *m, tb_error *err)
 {
     const int columns = tb__meter_columns(m->meter);
     if (!m->of->series) return TB_OK;
-    tb_code code = read_day(t, m->of->series, (UINT32_C(1) << columns) - 1, err);
+    tb_code code = read_hours(t, m->of->series, (UINT32_C(1) << columns) - 1, err);
     for (uint32_t h = 0; !code && h < 24; h++)
         for (int k = 0; k < columns; k++) {
             const uint64_t value = t->series.value[k][h];
-            if (value) put_value(t, m, (t->day * 24 + h) * TB_US_PER_HOUR + k * (TB_US_PER_HOUR / columns), value);
+            if (value) put_reported(t, m, (t->day * 24 + h) * TB_US_PER_HOUR + k * (TB_US_PER_HOUR / columns), value);
         }
     return code;
 }
