@@ -268,6 +268,9 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
 
 /* --- the log of documents (store/proof): nothing where none was begun --- */
 
+#define TB__SCHEMA_OF_PROOFS 32 /* a copy may have an older one */
+/* The first day that is not closed; INT64_MIN: there is no log. */
+TB_MUST_USE tb_code tb__proof_open(tb_store *store, int64_t *ret_day, tb_error *err);
 typedef struct tb__proof_document {
     int64_t account, month;
     const char *number, *text;

@@ -226,7 +226,7 @@ static tb_code load_end(tb_store *store, tb_error *err)
     tb_code code = tb__int_of(store, TB__SQL_LATE_LAST_MONTH, NULL, 0, -1, &month, err);
     if (code) return code;
     store->late_end = month < 0 ? INT64_MIN : tb_month_first_day(month + 1);
-    code = tb__meta_get(store, "proof_open", &store->proof_open, err);
+    code = tb__proof_open(store, &store->proof_open, err);
     store->late_known = !code;
     return code;
 }

@@ -13,6 +13,12 @@ tb_code tb__proof_none(tb_error *err)
     return tb_fail(err, TB_E_NOT_FOUND, NULL, "This database has no log of documents. Begin one with: tollbook proof start --db FILE");
 }
 
+tb_code tb__proof_open(tb_store *store, int64_t *ret_day, tb_error *err)
+{
+    *ret_day = INT64_MIN;
+    return store->schema < TB__SCHEMA_OF_PROOFS ? TB_OK : tb__meta_get(store, "proof_open", ret_day, err);
+}
+
 /* --- tiles --- */
 
 static tb_code no_tile(const tb_tile *tile, tb_error *err)
@@ -91,7 +97,7 @@ tb_code tb__proof_begin(tb_store *store, tb__proof_log *ret, tb_error *err)
     int64_t open = INT64_MIN, size = 0;
     bool there = false;
     *ret = (tb__proof_log){.store = store};
-    tb_code code = tb__meta_get(store, "proof_open", &open, err);
+    tb_code code = tb__proof_open(store, &open, err);
     if (code || open == INT64_MIN) return code;
     code = tb__proof_seed(store, ret->seed, &there, err);
     if (!code && !there) code = tb_fail(err, TB_E_CORRUPT, "secret", "The seed of the log of documents is missing. Run verify.");

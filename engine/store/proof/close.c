@@ -159,11 +159,11 @@ tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bo
 tb_code tb_store_proof_log(tb_store *store, tb_proof_log *ret, tb_error *err)
 {
     *ret = (tb_proof_log){.begun = false};
-    tb_code code = tb__meta_get(store, "proof_open", &ret->open, err);
-    if (!code) code = tb__int_of(store, TB__SQL_PROOF_SIZE, NULL, 0, 0, &ret->size, err);
-    if (!code) code = tb__int_of(store, TB__SQL_PROOF_CHECKPOINT_SIZE, NULL, 0, 0, &ret->checkpoint, err);
+    tb_code code = tb__proof_open(store, &ret->open, err);
     ret->begun = !code && ret->open != INT64_MIN;
-    return code;
+    if (code || !ret->begun) return code;
+    code = tb__int_of(store, TB__SQL_PROOF_SIZE, NULL, 0, 0, &ret->size, err);
+    return code ? code : tb__int_of(store, TB__SQL_PROOF_CHECKPOINT_SIZE, NULL, 0, 0, &ret->checkpoint, err);
 }
 
 tb_code tb_store_proof_root(tb_store *store, int64_t *ret_size, tb_merkle_hash *ret_root, tb_error *err)
@@ -209,6 +209,7 @@ tb_code tb_store_proof_checkpoint(tb_store *store, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
+    if (store->schema < TB__SCHEMA_OF_PROOFS) return tb__proof_none(err);
     tb_code code = tb__sql(store, TB__SQL_PROOF_CHECKPOINT, &s, err);
     if (!code) code = tb__step(store, s, &row, err);
     if (code) return code;
@@ -247,6 +248,7 @@ tb_code tb_store_proof_tile(tb_store *store, const tb_tile *tile, tb_buf *out, t
 {
     const bool entries = tile->level == TB_TILE_ENTRIES;
     int64_t size = 0;
+    if (store->schema < TB__SCHEMA_OF_PROOFS) return tb__proof_none(err);
     tb_code code = tb__int_of(store, TB__SQL_PROOF_CHECKPOINT_SIZE, NULL, 0, 0, &size, err);
     if (code) return code;
     if (tile->level >= TB_TILE_LEVELS || tb_tile_width(size, entries ? 0 : tile->level, tile->index) < tile->width)

@@ -142,7 +142,7 @@ tb_code tb_store_proof_start(tb_store *store, const uint8_t random[TB_PROOF_SEED
 {
     int64_t open = INT64_MIN, day = 0;
     tb__proof_log log;
-    tb_code code = tb__meta_get(store, "proof_open", &open, err);
+    tb_code code = tb__proof_open(store, &open, err);
     if (!code && open != INT64_MIN)
         code = tb_fail(err, TB_E_USAGE, NULL, "The log of documents was begun already. Close days with: tollbook proof close-days --db FILE");
     if (!code) code = first_day(store, tb_day_from_us(now_us), &day, err);

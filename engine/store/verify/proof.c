@@ -233,7 +233,7 @@ tb_code tb__verify_proof(tb__verify *v, tb_error *err)
 {
     checking c = {.v = v, .open = INT64_MIN};
     bool there = false;
-    tb_code code = tb__meta_get(v->store, "proof_open", &c.open, err);
+    tb_code code = tb__proof_open(v->store, &c.open, err);
     if (code || c.open == INT64_MIN) return code;
     code = tb__proof_seed(v->store, c.seed, &there, err);
     if (!code && !there) tb__differs(v, "The seed of the log of documents is missing.");
