@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tollbook/prooflog.h"
 #include "tollbook/forecast.h"
 #include "tollbook/audit.h"
 #include "tollbook/calendar.h"
@@ -19,7 +20,7 @@ static const tb__operations *const groups[] = {
     &tb__forecast_operations, &tb__forget_operations,     &tb__general_ledger_operations,
     &tb__intake_operations,   &tb__invoice_operations,  &tb__key_operations,        &tb__ledger_operations,
     &tb__meter_operations,    &tb__own_alert_operations, &tb__payment_operations,  &tb__percentile_operations, &tb__prepaid_operations,
-    &tb__preview_operations,  &tb__receivable_operations, &tb__refused_operations,   &tb__replica_operations, &tb__retain_operations,
+    &tb__preview_operations,  &tb__proof_operations,  &tb__receivable_operations, &tb__refused_operations,   &tb__replica_operations, &tb__retain_operations,
     &tb__scenario_operations, &tb__setup_operations,      &tb__size_operations,
     &tb__solve_operations,    &tb__status_operations,     &tb__view_operations,       &tb__whatif_operations,
 };
@@ -313,6 +314,15 @@ static tb_code refuse_backdated(const tb_ops *ops, int64_t newest_us, tb_reply *
                    " it holds from %.20s on. See the changes with: tollbook audit", now, newest, now);
 }
 
+/* A checkpoint of what a write appended to the log of documents, once its last part is done. */
+static tb_code sign_log(const tb_ops *ops, const tb_reply *reply, tb_error *err)
+{
+    tb_proof_log log;
+    if (!ops->proof_key || reply->next.len) return TB_OK;
+    tb_code code = tb_store_proof_log(ops->store, &log, err);
+    return code || log.size == log.checkpoint ? code : tb_store_proof_sign(ops->store, ops->proof_key, err);
+}
+
 tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     const uint64_t before = tb_store_changes(ops->store);
@@ -322,6 +332,7 @@ tb_code tb_operation_write(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_code code = find_moment(&at, args, &newest_us, &behind, err);
     if (!code && (code = args->operation->write(&at, args, reply, err)) != TB_OK) tb__say_more(args, reply, err);
     if (!code) code = check_reply(reply, err);
+    if (!code) code = sign_log(ops, reply, err);
     if (code || tb_store_changes(ops->store) == before) return code;
     if (behind && !tb_arg_given(args, "backdated")) return refuse_backdated(&at, newest_us, reply, err);
     if (reply->settled) return TB_OK;

@@ -33,6 +33,7 @@ extern const tb__operations tb__payment_operations;
 extern const tb__operations tb__percentile_operations;
 extern const tb__operations tb__prepaid_operations;
 extern const tb__operations tb__preview_operations;
+extern const tb__operations tb__proof_operations;
 extern const tb__operations tb__receivable_operations;
 extern const tb__operations tb__refused_operations;
 extern const tb__operations tb__replica_operations;

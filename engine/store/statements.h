@@ -7,6 +7,7 @@
 #include "store/core/sql.h"
 #include "store/logs/sql.h"
 #include "store/money/sql.h"
+#include "store/proof/sql.h"
 #include "store/replica/sql.h"
 #include "store/things/sql.h"
 #include "store/usage/sql.h"
@@ -18,6 +19,7 @@
     TB__MONEY_STATEMENTS(X)                                                                        \
     TB__THINGS_STATEMENTS(X)                                                                       \
     TB__CLICKHOUSE_STATEMENTS(X)                                                                   \
+    TB__PROOF_STATEMENTS(X)                                                                        \
     TB__REPLICA_STATEMENTS(X)
 
 typedef enum tb__statement {

@@ -179,6 +179,7 @@ typedef struct tb_ops {
     /* Random bytes; NULL: no key can be made. */
     void (*random)(void *out, size_t n);
     const tb_replica_server *replica; /* NULL: no server runs the operation */
+    const struct tb_note_secret *proof_key; /* of the log of documents (proof.h), which a checkpoint is signed with; NULL: none */
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
 } tb_ops;
 

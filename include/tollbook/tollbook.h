@@ -65,6 +65,7 @@
 #include "tollbook/party.h"
 #include "tollbook/partystore.h"
 #include "tollbook/proof.h"
+#include "tollbook/prooflog.h"
 #include "tollbook/settle.h"
 #include "tollbook/range.h"
 #include "tollbook/pullzone.h"

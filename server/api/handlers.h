@@ -4,6 +4,7 @@
 
 #include "http/request.h"
 #include "http/server.h"
+#include "tollbook/proof.h"
 
 struct tb_machine;
 #define CONSOLE_ADDRESS "/console/" /* where browsers are redirected */
@@ -176,6 +177,12 @@ void api_session(request *r);
 
 /* info.c */
 void api_region(request *r);
+void api_proof_checkpoint(request *r);
+void api_proof_tile(request *r);
+/* Closes days for the log of documents, some minutes after midnight, UTC. key: signs checkpoints, also of operations; NULL: none
+ * are signed. Called once, before the server starts. */
+periodic_task api_proof_days(const tb_note_secret *key);
+const tb_note_secret *api_proof_key(void); /* NULL: none */
 void api_healthz(request *r);
 void api_readyz(request *r);
 void api_metrics(request *r);

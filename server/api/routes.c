@@ -220,6 +220,8 @@ const route api_routes[] = {
     ROW(GET, "/replica/status", REPLICA, NO_BODY, "replica_status", api_replica_status, api_replica_status_done),
     ROW(GET, "/replica/epoch", NONE, NO_BODY, "replica_epoch", api_replica_epoch, NULL),
     READING(POST, "/replica/promote", OPERATOR, JSON, "replica_promote", api_replica_promote, api_replica_promote_done),
+    ROW(GET, "/proof/checkpoint", NONE, NO_BODY, "proof_checkpoint", api_proof_checkpoint, NULL),
+    ROW(GET, "/proof/tile/{+tile}", NONE, NO_BODY, "proof_tile", api_proof_tile, NULL),
     ROW(GET, "/user", KEYS, NO_BODY, "user", api_user, NULL),
     ROW(GET, "/user/audit/{date}", KEYS, NO_BODY, "user_audit", api_user_audit, api_drawn_done),
     ROW(GET, "/country", ANY, NO_BODY, "country", api_country, NULL),

@@ -1,6 +1,7 @@
 /* The subcommands, one row each. Help and the parser both use the rows. */
 #include "cli/cli.h"
 #include "cli/config.h"
+#include "cli/proof.h"
 #include "cli/serve.h"
 
 #define DB {CLI_DB, .required = true}
@@ -62,6 +63,17 @@ static const cli_option setup_options[] = {
 };
 static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
+
+static const cli_option proof_key_file_options[] = {PROOF_KEY_FILE};
+static const cli_option proof_key_options[] = {
+    {.name = "new", .value = "FILE", .kind = CLI_TEXT, .per_call = true, .required = true,
+     .help = "the key file to make, which only its owner may read"},
+    {.name = "name", .value = "NAME", .kind = CLI_TEXT, .per_call = true, .required = true,
+     .help = "the log's name, such as example.com/tollbook"},
+};
+static const cli_option proof_vkey_options[] = {
+    {.name = "key-file", .value = "FILE", .kind = CLI_TEXT, .per_call = true, .required = true, .help = "the key file"},
+};
 
 static const cli_option token_options[] = {
     {.name = "token-key",
@@ -461,7 +473,7 @@ cli_command cli_commands[] = {
                 "book report.",
      .operation = "book add"},
     {.name = "preview", .group = CLI_BILL, .operation = "preview"},
-    {.name = "invoice", .group = CLI_BILL, .operation = "invoice"},
+    {.name = "invoice", .group = CLI_BILL, .operation = "invoice", OPTIONS(proof_key_file_options)},
     {.name = "ledger pay", .group = CLI_LEDGER,
      .summary = "Enter a payment",
      .operation = "ledger enter",
@@ -556,6 +568,22 @@ cli_command cli_commands[] = {
     {.name = "replica status", .group = CLI_RUN, .operation = "replica status"},
     {.name = "replica drop", .group = CLI_RUN, .operation = "replica drop"},
     {.name = "replica off", .group = CLI_RUN, .operation = "replica off"},
+    {.name = "proof start", .group = CLI_RUN, .operation = "proof start", OPTIONS(proof_key_file_options)},
+    {.name = "proof key", .group = CLI_RUN,
+     .operands = "",
+     .summary = "Make the key that signs checkpoints of the log of documents",
+     .details = "The public part is printed: customers check checkpoints with it. Keep a copy of the file: a log whose key is\n"
+                "lost goes on under another name only.",
+     OPTIONS(proof_key_options),
+     .run = cli_proof_new_key},
+    {.name = "proof vkey", .group = CLI_RUN,
+     .operands = "",
+     .summary = "Print the public part of a key of the log of documents",
+     .details = "It is a verifier key of signed notes (c2sp.org/signed-note).",
+     OPTIONS(proof_vkey_options),
+     .run = cli_proof_vkey},
+    {.name = "proof close-days", .group = CLI_RUN, .operation = "proof close-days", OPTIONS(proof_key_file_options)},
+    {.name = "proof checkpoint", .group = CLI_RUN, .operation = "proof checkpoint"},
     {.name = "retain", .group = CLI_UNDO, .operation = "retain"},
     {.name = "forget", .group = CLI_UNDO, .operation = "forget"},
 };

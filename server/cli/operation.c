@@ -18,6 +18,7 @@
 #include "cli/folder.h"
 #include "cli/meter.h"
 #include "cli/names.h"
+#include "cli/proof.h"
 #include "cli/secret.h"
 #include "cli/spool.h"
 #include "cli/take.h"
@@ -464,14 +465,18 @@ static int run_here(op_call *o)
 {
     char user[USER_ROOM];
     cli_secret secret = {.there = false};
+    cli_proof_key proof = {.there = false};
     const tb_files files = {is_wanted, put_file, o};
     tb_ops ops = {.from = find_user(user), .step = step, .drain = drain, .machine = read_machine, .ctx = o, .files = &files};
     int status = cli_clock(o->call, &ops.now_us);
     if (sodium_init() >= 0) ops.random = randombytes_buf;
     if (status == 0) status = cli_read_secret(o->call, &secret);
     if (secret.there) ops.key_secret = secret.bytes;
+    if (status == 0) status = cli_read_proof_key(o->call, &proof);
+    if (proof.there) ops.proof_key = &proof.secret;
     if (status == 0) status = run_open(o, &ops);
     sodium_memzero(&secret, sizeof secret);
+    sodium_memzero(&proof, sizeof proof);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* tollbook serve: options to server_options, the first lines on standard error, and the way from
  * start to stop. The first SIGTERM or SIGINT asks for a graceful stop, a second one ends the
  * process at once, which loses nothing that was acknowledged. */
+#include "cli/proof.h"
 #include "cli/serve.h"
 
 #include <dirent.h>
@@ -147,6 +148,16 @@ static int read_registry_secrets(const cli_call *call, server_options *o)
     return 0;
 }
 
+static int read_proof(const cli_call *call, server_options *o)
+{
+    cli_proof_key key;
+    const int status = cli_read_proof_key(call, &key);
+    if (status) return status;
+    o->tasks[o->n_tasks++] = api_proof_days(key.there ? &key.secret : NULL);
+    sodium_memzero(&key, sizeof key);
+    return 0;
+}
+
 static int read_retain(const cli_call *call, server_options *o)
 {
     const char *text = cli_text(call, "retain");
@@ -238,6 +249,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_hook(call, "deploy-hook", &o->deploy_hook);
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
+    if (status == 0) status = read_proof(call, o);
     if (status == 0) status = read_retain(call, o);
     if (status == 0) status = cli_read_replicas(call, o);
     if (status == 0) status = read_alerts(call, o);

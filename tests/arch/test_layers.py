@@ -46,9 +46,9 @@ SEES = {
     "standby": {"base", "store"},
     "http": {"base", "model", "stats", "encode", "events", "store", "usage", "standby"},
     # No face sees what bills and guesses but through the operations.
-    "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "store", "ops", "feed",
+    "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "proof", "store", "ops", "feed",
             "http", "registry", "webhook", "usage"},
-    "cli": {"base", "model", "intake", "stats", "encode", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
+    "cli": {"base", "model", "intake", "stats", "encode", "proof", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},
@@ -66,7 +66,9 @@ STORE = {
     # What commits change, for copies.
     "replica": {"core"},
     "money": {"core", "usage"},
-    "verify": {"core", "lsm", "usage", "logs", "things", "money"},
+    # The log of documents: what each store of a document appends is declared in core/internal.h.
+    "proof": {"core", "usage", "money"},
+    "verify": {"core", "lsm", "usage", "logs", "things", "money", "proof"},
 }
 # One opens and closes what each folder keeps for an open store, one puts their statements together.
 STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
@@ -94,7 +96,7 @@ PUBLIC = {
     "forecast": "advice", "solve": "advice",
     "requestlog": "logs",
     "batches": "store", "logstore": "store", "withdraw": "store", "retain": "store",
-    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "search": "store", "replica": "store", "archive": "store",
+    "containerstore": "store", "meterstore": "store", "audit": "store", "store": "store", "totals": "store", "prooflog": "store", "search": "store", "replica": "store", "archive": "store",
     "billsource": "store", "chargestore": "store", "bookstore": "store", "invoicestore": "store", "ledgerstore": "store",
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events", "eventsum": "events", "shield": "ops",

@@ -295,6 +295,16 @@ def meters(m):
            metered("port", "p1", "2026-09-07T05:25:00Z", 9), now=LOGS)
 
 
+def proof(m):
+    """The log of documents, with three checkpoints, and days that changed after they were closed."""
+    key = m.folder / "proof-key"
+    subprocess.run([TOLLBOOK, "proof", "key", "--new", key, "--name", "example.com/rich"], capture_output=True, check=True)
+    m.tool("proof", "start", "--proof-key-file", key, now="2026-11-10T00:00:00Z")
+    for now in (DECEMBER, LOGS):
+        m.tool("proof", "close-days", "--proof-key-file", key, now=now)
+    m.take(*(usage(zone, "2026-12-05", 1) for zone in (101, 201, 301)), now=LOGS)
+
+
 def rich(folder):
     m = Maker(folder, "rich.db")
     early(m)
@@ -303,6 +313,7 @@ def rich(folder):
     m.replicate()
     alerts(m)
     meters(m)
+    proof(m)
     return m
 
 

@@ -122,11 +122,13 @@ class Contract:
         yield from validator.descend(instance, self.schemas[ref])
 
     def pattern(self, path):
-        """A parameter is any text; where a template has nothing else, it is of its pattern, so that not every path is."""
-        pieces, forms = re.split(r"\{\w+\}", path), {}
-        if not "".join(pieces).strip("/"):
-            forms = {one["name"]: one["schema"].get("pattern", "[^/]+").strip("^$")
-                     for one in map(self.resolved, self.document["paths"][path]["get"]["parameters"]) if one["in"] == "path"}
+        """A parameter is any text; where a template has nothing else, it is of its pattern, so that not every path is. With the pattern .+
+        it may hold slashes."""
+        pieces = re.split(r"\{\w+\}", path)
+        forms = {one["name"]: one["schema"].get("pattern", "[^/]+").strip("^$")
+                 for one in map(self.resolved, self.document["paths"][path].get("get", {}).get("parameters", [])) if one["in"] == "path"}
+        if "".join(pieces).strip("/"):
+            forms = {name: form for name, form in forms.items() if form == ".+"}
         texts = [forms.get(name, "[^/]+") for name in re.findall(r"\{(\w+)\}", path)] + [""]
         return re.compile("".join(re.escape(piece) + text for piece, text in zip(pieces, texts)) + r"/?\Z", re.IGNORECASE)
 

@@ -110,6 +110,7 @@ struct tb_store {
     bool regions_move;           /* see tb_store_let_regions_move */
     bool late_known;             /* writer: late_end is valid */
     int64_t late_end;            /* usage of days from here on is never late */
+    int64_t proof_open;          /* likewise valid: usage of earlier days changes what the log of documents says of them */
     int64_t asked_account;              /* account of the cached answers below; 0: none */
     int64_t asked_month[TB__LANDED];    /* its month and 1 more; 0: none */
     bool asked_noted[TB__LANDED];       /* it was run, or a closing depends on it */
@@ -270,6 +271,21 @@ void tb__log_compaction_free(struct tb__log_compaction *compaction);
 int64_t tb__log_tree_zone(int64_t zone);
 int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms, int64_t lines,
                      const void *data, size_t len);
+
+/* --- the log of documents (store/proof): nothing where none was begun --- */
+
+#define TB__SCHEMA_OF_PROOFS 32 /* a copy may have an older one */
+/* The first day that is not closed; INT64_MIN: there is no log. */
+TB_MUST_USE tb_code tb__proof_open(tb_store *store, int64_t *ret_day, tb_error *err);
+typedef struct tb__proof_document {
+    int64_t account, month;
+    const char *number, *text;
+    size_t len;
+} tb__proof_document;
+/* Appends what the caller's transaction adds. */
+TB_MUST_USE tb_code tb__proof_book(tb_store *store, const char *id, const char *text, size_t len, tb_error *err);
+TB_MUST_USE tb_code tb__proof_invoice(tb_store *store, const tb__proof_document *document, tb_error *err);
+TB_MUST_USE tb_code tb__proof_void(tb_store *store, int64_t account, const char *number, int64_t at_us, tb_error *err);
 
 /* --- reading --- */
 

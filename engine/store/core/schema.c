@@ -923,12 +923,41 @@ static const char v31[] =
     TB__SEAL_ROWS(standby) TB__SEAL_KEPT(standby, "name=NEW.name")
     "INSERT INTO meta(name,value) VALUES('superseded',0);";
 
+/* The log of documents (tollbook/prooflog.h). proof_tile: the widest of each. proof_entry.id: the index in the log; subject: the
+ * book, the number of the invoice, the day. proof_change: closed days whose usage has changed. meta.proof_open: the first day that
+ * is not closed; INT64_MIN: there is no log. */
+static const char v32[] =
+    "CREATE TABLE proof_tile(level INTEGER NOT NULL CHECK(level BETWEEN 0 AND 7), number INTEGER NOT NULL CHECK(number>=0),"
+    " hashes BLOB NOT NULL CHECK(length(hashes) BETWEEN 32 AND 8192 AND length(hashes)%32=0),"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(level,number)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE proof_entry(id INTEGER PRIMARY KEY CHECK(id>=0), type TEXT NOT NULL, account INTEGER NOT NULL,"
+    " subject TEXT NOT NULL, entry TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE INDEX proof_entry_of ON proof_entry(subject,account,type);"
+    "CREATE TABLE proof_change(account INTEGER NOT NULL, day INTEGER NOT NULL,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(account,day)) STRICT, WITHOUT ROWID;"
+    "CREATE TABLE proof_checkpoint(size INTEGER PRIMARY KEY CHECK(size>0), note TEXT NOT NULL,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    TB__SEAL_ROWS(proof_tile) TB__SEAL_ROWS(proof_entry) TB__SEAL_ROWS(proof_change) TB__SEAL_ROWS(proof_checkpoint)
+    TB__SEAL_ADDED(proof_tile, "level=NEW.level AND number=NEW.number")
+    TB__SEAL_CHANGED(proof_tile, "level=NEW.level AND number=NEW.number")
+    TB__SEAL_ADDED(proof_entry, "id=NEW.id")
+    TB__APPEND_ONLY(proof_entry, "the log of documents is append-only")
+    "CREATE TRIGGER proof_entry_no_delete BEFORE DELETE ON proof_entry BEGIN"
+    " SELECT raise(ABORT,'the log of documents is append-only'); END;"
+    TB__SEAL_ADDED(proof_change, "account=NEW.account AND day=NEW.day") TB__SEAL_GONE(proof_change)
+    TB__SEAL_ADDED(proof_checkpoint, "size=NEW.size") TB__SEAL_CHANGED(proof_checkpoint, "size=NEW.size")
+    "CREATE TRIGGER proof_checkpoint_grows BEFORE INSERT ON proof_checkpoint WHEN"
+    " NEW.size<(SELECT max(size) FROM proof_checkpoint) BEGIN SELECT raise(ABORT,'checkpoints grow'); END;"
+    "CREATE TRIGGER proof_checkpoint_no_delete BEFORE DELETE ON proof_checkpoint BEGIN"
+    " SELECT raise(ABORT,'checkpoints are kept'); END;"
+    "INSERT INTO meta(name,value) VALUES('proof_open',-9223372036854775808);";
+
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
-                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31};
+                                      v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31, v32};
 const int tb__schema_version = sizeof tb__migrations / sizeof *tb__migrations;
 
 const int tb__schema_copied = 30;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "8f0ab835b05695bf3d68c4f3f68a6245a3f10ef0a512533dcd430a307d9a7cb8";
+    "a6a0947a00f4323d8121e1b60e3be34bbbc49452c3aa4f161acce760ac2da3b7";

@@ -105,6 +105,10 @@
 #define TB__C_gauge(r) r "series," r "at_us," r "segment," r "value," r "version," r "gone_version"
 #define TB__C_event_id_run(r) r "id," r "month," r "level," r "ids," r "bits," r "digest"
 #define TB__C_event_id_month(r) r "month," r "account"
+#define TB__C_proof_tile(r)       r "level," r "number," r "hashes"
+#define TB__C_proof_entry(r)      r "id," r "type," r "account," r "subject," r "entry"
+#define TB__C_proof_change(r)     r "account," r "day"
+#define TB__C_proof_checkpoint(r) r "size," r "note"
 #define TB__C_outbox(r)                                                                            \
     r "id," r "message," r "type," r "account," r "created_us," r "since_us," r "state,"           \
     r "attempts," r "next_us," r "delivered_us," r "status," r "error," r "body"
@@ -157,6 +161,10 @@
     X(gauge, "format('The value of meter series %d at %d, of segment %d',series,at_us,segment)")   \
     X(event_id_run, "'Run '||id||' of event ids'")                                                  \
     X(event_id_month, "format('The event ids of account %d in month %d',account,month)")           \
+    X(proof_tile, "format('Tile %d of level %d of the log of documents',number,level)")             \
+    X(proof_entry, "format('Entry %d of the log of documents',id)")                                \
+    X(proof_change, "format('The change of %d days since 1970 of account %d',day,account)")         \
+    X(proof_checkpoint, "format('The checkpoint of %d entries',size)")                             \
     X(outbox, "'Message '||message")
 
 /* --- for migrations --- */

@@ -139,6 +139,7 @@ tb_code tb_store_add_book(tb_store *store, const tb_book *book, int64_t now_us, 
     if (!code && !known) code = check_fees(store, book, err);
     if (!code && !known) code = insert(store, book, now_us, err);
     if (!code && !known) code = tb__book_spans_rebuild(store, err);
+    if (!code && !known) code = tb__proof_book(store, book->id, book->canonical, book->canonical_len, err);
     if (code) return code;
     if (!known) store->dirty = true;
     *ret_known = known;

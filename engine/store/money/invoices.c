@@ -434,6 +434,8 @@ static tb_code insert_all(tb_store *store, tb_invoice *invoice, const place *at,
     if (!code) code = insert_charges(store, invoice, at->id, err);
     if (!code) code = enter(store, invoice, kind, -1, invoice->finalized_us, err);
     store->dirty = true;
+    const tb__proof_document proof = {invoice->account, invoice->month, invoice->number, invoice->text, invoice->text_len};
+    if (!code) code = tb__proof_invoice(store, &proof, err);
     if (code || is_credit_note(invoice)) return code;
     const tb__run_row run = {invoice->account, invoice->month,        TB_RUN_FINAL,
                              invoice->number,  "", invoice->finalized_us};
@@ -515,6 +517,7 @@ tb_code tb_store_void(tb_store *store, const char *number, int64_t now_us, tb_er
     code = check_voidable(store, &invoice, id, now_us, err);
     if (!code) code = tb__run_ints(store, TB__SQL_INVOICE_VOID, values, 2, err);
     if (!code) code = enter(store, &invoice, TB_LEDGER_VOID, 1, now_us, err);
+    if (!code) code = tb__proof_void(store, invoice.account, number, now_us, err);
     if (!code) store->dirty = true;
     tb_invoice_release(&invoice);
     return code;

@@ -36,6 +36,7 @@ const tb_metric *tb__late_metrics(int scope, int *ret_n)
 typedef struct tb__late_row {
     tb__late_of of;
     int64_t day;
+    bool counts; /* some of the counters that billing needs are not 0 */
     uint32_t slots, metrics;
     uint64_t value[TB__LATE_COUNTERS][24];
 } tb__late_row;
@@ -147,6 +148,14 @@ static tb_code is_late(tb_store *store, tb__late_row *row, const tb__late_row *b
     return is_noted(store, of->account, tb_month_from_day(row->day), ret_late, err);
 }
 
+/* The log of documents has the day already, or may have it. */
+static tb_code note_change(tb_store *store, const tb__late_row *row, tb_error *err)
+{
+    const int64_t values[2] = {row->of.account, row->day};
+    if (row->day >= store->proof_open || !row->of.account) return TB_OK;
+    return tb__run_ints(store, TB__SQL_PROOF_CHANGE_PUT, values, 2, err);
+}
+
 /* Keeps those of the rows that are late. */
 static tb_code sift(tb_store *store, tb_error *err)
 {
@@ -155,6 +164,8 @@ static tb_code sift(tb_store *store, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < store->n_late; i++) {
         code = is_late(store, &store->late[i], n ? &store->late[n - 1] : NULL, &late, err);
+        if (!code) code = note_change(store, &store->late[i], err);
+        late = late && store->late[i].counts;
         if (late && n != i) store->late[n] = store->late[i];
         n += late;
     }
@@ -203,7 +214,8 @@ static tb_code gather_late(tb_store *store, tb__late_of of, int64_t day, const t
     tb__late_row *row = &store->late[store->n_late];
     row->of = of;
     row->day = day;
-    store->n_late += pick(hours, row);
+    row->counts = pick(hours, row);
+    store->n_late += row->counts || day < store->proof_open;
     return TB_OK;
 }
 
@@ -214,8 +226,9 @@ static tb_code load_end(tb_store *store, tb_error *err)
     tb_code code = tb__int_of(store, TB__SQL_LATE_LAST_MONTH, NULL, 0, -1, &month, err);
     if (code) return code;
     store->late_end = month < 0 ? INT64_MIN : tb_month_first_day(month + 1);
-    store->late_known = true;
-    return TB_OK;
+    code = tb__proof_open(store, &store->proof_open, err);
+    store->late_known = !code;
+    return code;
 }
 
 /* --- versions of months, for closing them --- */
@@ -248,7 +261,7 @@ tb_code tb__late_look(tb_store *store, int64_t day, bool *ret_late, tb_error *er
 {
     if (!store->landing || day < store->landing_first || day >= store->landing_end) note_month(store, day);
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
-    *ret_late = !code && day < store->late_end;
+    *ret_late = !code && (day < store->late_end || day < store->proof_open);
     return code;
 }
 
@@ -285,6 +298,8 @@ tb_code tb__late_gauges(tb_store *store, int64_t segment, int64_t from_us, tb_er
     store->landing = (1u << TB__LANDED) - 1;
     store->landing_first = store->landing_end = 0;
     tb_code code = store->late_known ? TB_OK : load_end(store, err);
+    if (!code && store->proof_open != INT64_MIN)
+        code = tb__run_ints(store, TB__SQL_PROOF_GAUGES_CHANGED, (const int64_t[]){segment, from_us, store->proof_open}, 3, err);
     if (code || store->late_end == INT64_MIN || from_us >= store->late_end * TB_US_PER_DAY) return code;
     const int64_t values[3] = {segment, from_us, store->late_end * TB_US_PER_DAY};
     tb__late_row row = {.slots = 0};

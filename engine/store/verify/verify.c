@@ -477,7 +477,7 @@ static tb_code verify_all(tb__verify *v, tb_error *err)
         tb__verify_derived, verify_counters,    verify_sums,
         verify_newest,     tb__verify_trees,    tb__verify_billing,  tb__verify_prepaid,  tb__verify_chains,
         tb__verify_plans,  tb__verify_logs,     tb__verify_events,   tb__verify_event_ids, tb__verify_containers,
-        tb__verify_declared, tb__verify_pieces,
+        tb__verify_declared, tb__verify_pieces,   tb__verify_proof,
     };
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < sizeof parts / sizeof *parts; i++)

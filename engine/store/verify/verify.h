@@ -89,6 +89,22 @@
       "(SELECT value FROM meta WHERE name='log_fold_zone') AS zone) WHERE spent<0 OR fold<0"       \
       " OR zone<0 OR (fold=0 AND zone>0) OR (fold>0 AND fold<=spent)")                             \
     X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
+    X(PROOF_ENTRIES, /* what each commits to, whether that is stored, the moment of a void */      \
+      "SELECT e.id,e.type,e.account,e.subject,e.entry,CASE e.type WHEN 'book' THEN b.document ELSE i.document END," \
+      "CASE e.type WHEN 'book' THEN b.id IS NOT NULL WHEN 'usage' THEN NOT EXISTS(SELECT 1 FROM proof_entry f WHERE" \
+      " f.subject=e.subject AND f.account=e.account AND f.type='usage' AND f.id>e.id) AND NOT EXISTS(SELECT 1 FROM" \
+      " proof_change c WHERE c.account=e.account AND c.day=unixepoch(e.subject)/86400) ELSE i.id IS NOT NULL END,i.voided_us" \
+      " FROM proof_entry e LEFT JOIN book b ON e.type='book' AND b.name=e.subject LEFT JOIN invoice i ON" \
+      " e.type IN('invoice','void') AND i.number=e.subject ORDER BY e.id")                         \
+    X(PROOF_TILE, "SELECT hashes FROM proof_tile WHERE level=?1 AND number=?2")                    \
+    X(PROOF_TILES, "SELECT count(*) FROM proof_tile")                                              \
+    X(PROOF_CHECKPOINT, "SELECT size,note,(SELECT coalesce(min(size),0) FROM proof_checkpoint WHERE size>?1)" \
+                        " FROM proof_checkpoint WHERE size=?1")                                    \
+    X(PROOF_DAY, "SELECT 1 WHERE EXISTS(SELECT 1 FROM proof_entry WHERE subject=?3 AND account=?1 AND type='usage')" \
+                 " OR EXISTS(SELECT 1 FROM proof_change WHERE account=?1 AND day=?2)")             \
+    X(PROOF_SERIES, "SELECT account,id FROM account_series UNION SELECT b.account,s.id FROM balancer b CROSS JOIN series s" \
+                    " ON s.scope=3 AND s.owner=b.id UNION SELECT m.account,s.id FROM meter_series m CROSS JOIN series s" \
+                    " ON s.scope=4 AND s.owner=m.id ORDER BY 1,2")                                 \
     X(SERIES_AT, "SELECT id FROM series WHERE scope=?1 AND owner=?2 AND edge=?3")
 
 typedef enum tb__verify_statement {
@@ -140,6 +156,7 @@ TB_MUST_USE tb_code tb__sum_rungs(tb__verify *v, tb_u128 *ret_sum, tb_error *err
 TB_MUST_USE tb_code tb__verify_runs(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_event_ids(tb__verify *v, tb_error *err);
 TB_MUST_USE tb_code tb__verify_pieces(tb__verify *v, tb_error *err);
+TB_MUST_USE tb_code tb__verify_proof(tb__verify *v, tb_error *err);
 /* countries.c: a zone's days of a month against its hours (31 days; days with a bit in `unsure` are not known), and
  * the first and last day with countries: none where the first is greater. */
 TB_MUST_USE tb_code tb__verify_country_month(tb__verify *v, int64_t zone, int64_t month,

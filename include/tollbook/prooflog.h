@@ -1,0 +1,46 @@
+/* The log of documents in the store (proof.h has its forms): one log a database, which begins with tb_store_proof_start. From
+ * then on every price book that is added, every document that is made final and every void is appended in its transaction, and
+ * every UTC day by tb_store_proof_close. Without a log nothing of this costs anything.
+ *
+ * A commitment's salt is HMAC-SHA256 over the entry's index and content, with the log's seed as its key: random bytes that
+ * are given once and kept in the file. So whoever appends needs no random bytes, and a salt that is shown opens no other entry. */
+#ifndef TOLLBOOK_PROOFLOG_H
+#define TOLLBOOK_PROOFLOG_H
+
+#include "tollbook/proof.h"
+#include "tollbook/store.h"
+
+TB_API_BEGIN
+
+#define TB_PROOF_SEED 32 /* random bytes */
+
+typedef struct tb_proof_log {
+    bool begun;
+    int64_t size;       /* entries */
+    int64_t open;       /* the first UTC day that is not closed, in days since 1970 */
+    int64_t checkpoint; /* size of the newest checkpoint; 0: none */
+} tb_proof_log;
+TB_MUST_USE tb_code tb_store_proof_log(tb_store *store, tb_proof_log *ret, tb_error *err);
+
+/* Begins the log, in the caller's transaction, with what is there: price books, final documents, voids. Days come with
+ * tb_store_proof_close, from the first with usage on. TB_E_USAGE: it was begun already. */
+TB_MUST_USE tb_code tb_store_proof_start(tb_store *store, const uint8_t random[TB_PROOF_SEED], int64_t now_us,
+                                          tb_error *err);
+
+/* Closes days through this one, in the caller's transaction: first days closed before that changed, then open ones. Stops after
+ * a day at which `most` entries were looked at or more. *ret_more: days are left. TB_E_NOT_FOUND: there is no log. */
+TB_MUST_USE tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bool *ret_more, tb_error *err);
+
+/* The root of the whole log, and its size. */
+TB_MUST_USE tb_code tb_store_proof_root(tb_store *store, int64_t *ret_size, tb_merkle_hash *ret_root, tb_error *err);
+/* Signs a checkpoint of the whole log, in the caller's transaction. The key's name is the log's. Nothing where the newest
+ * checkpoint has its size. TB_E_NOT_FOUND: there is no log, or it is empty. */
+TB_MUST_USE tb_code tb_store_proof_sign(tb_store *store, const tb_note_secret *secret, tb_error *err);
+/* Appends the newest checkpoint, a signed note. TB_E_NOT_FOUND: there is none. */
+TB_MUST_USE tb_code tb_store_proof_checkpoint(tb_store *store, tb_buf *out, tb_error *err);
+/* Appends the bytes of a tile, or of an entry bundle. TB_E_NOT_FOUND: the newest checkpoint does not cover it. */
+TB_MUST_USE tb_code tb_store_proof_tile(tb_store *store, const tb_tile *tile, tb_buf *out, tb_error *err);
+
+TB_API_END
+
+#endif

@@ -1,0 +1,245 @@
+/* The log of documents in the store: what is appended when, days that change, checkpoints, and what verify finds. */
+#include "billing_fixture.h"
+
+#include "store/proof/log.h"
+
+static const uint8_t seed[TB_PROOF_SEED] = {7};
+
+static void fill(fixture *f)
+{
+    fixture_init(f);
+    fixture_apply(f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                     "\"name\":\"a\"},{\"id\":201,\"account\":2,\"name\":\"b\"}]}", us_at(9, 1, 0), NULL);
+    add_book(f, "a", "2026-01-01T00:00:00Z");
+    add_bytes(f, 101, "DE", at(10, 4, 3), 1000);
+    add_bytes(f, 101, "AT", at(10, 4, 3), 5);
+    add_bytes(f, 201, "DE", at(10, 6, 0), 2000);
+}
+
+static void start(fixture *f)
+{
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_proof_start(f->store, seed, NOW_US, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+/* Closes days through one of October; as many calls as it takes. */
+static int close_days(fixture *f, int day, uint64_t most)
+{
+    tb_error err = {0};
+    bool more = true;
+    int calls = 0;
+    for (; more; calls++) {
+        ok(tb_store_begin(f->store, &err));
+        ok(tb_store_proof_close(f->store, tb_day_from_us(us_at(10, day, 0)), most, &more, &err));
+        ok(tb_store_commit(f->store, &err));
+    }
+    return calls;
+}
+
+static tb_proof_log log_of(fixture *f)
+{
+    tb_error err = {0};
+    tb_proof_log log;
+    ok(tb_store_proof_log(f->store, &log, &err));
+    return log;
+}
+
+static tb_note_secret key_of(const char *name)
+{
+    tb_error err = {0};
+    tb_note_secret secret;
+    ok(tb_note_secret_make(name, strlen(name), TB_NOTE_ED25519, seed, &secret, &err));
+    return secret;
+}
+
+static void sign(fixture *f)
+{
+    const tb_note_secret secret = key_of("log");
+    tb_error err = {0};
+    ok(tb_store_begin(f->store, &err));
+    ok(tb_store_proof_sign(f->store, &secret, &err));
+    ok(tb_store_commit(f->store, &err));
+}
+
+/* The entry commits to this text. */
+static void holds(fixture *f, int64_t index, const char *text)
+{
+    char sql_text[100];
+    uint8_t salt[TB_PROOF_SALT];
+    char hash[TB_MERKLE_BASE64];
+    tb__proof_salt(seed, index, (tb_text){text, strlen(text)}, salt);
+    const tb_merkle_hash commit = tb_proof_commit(salt, text, strlen(text));
+    tb_merkle_write(&commit, hash);
+    snprintf(sql_text, sizeof sql_text, "SELECT instr(entry,'%s')>0 FROM proof_entry WHERE id=%lld", hash, (long long)index);
+    ck_assert_msg(number(f, sql_text) == 1, "entry %lld: %s", (long long)index, text);
+}
+
+START_TEST(nothing_is_written_without_a_log)
+{
+    fixture f;
+    tb_error err = {0};
+    bool more;
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    ck_assert_int_eq(number(&f, "SELECT (SELECT count(*) FROM proof_entry)+(SELECT count(*) FROM proof_change)"), 0);
+    ck_assert(!log_of(&f).begun);
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(tb_store_proof_close(f.store, 1, 1, &more, &err), TB_E_NOT_FOUND);
+    tb_store_rollback(f.store);
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_log_begins_with_what_is_there_and_grows_with_it)
+{
+    fixture f;
+    tb_error err = {0};
+    char text[200];
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    ok(try_void(&f, i.number, &err));
+    start(&f);
+    ck_assert_int_eq(log_of(&f).size, 3);
+    ck_assert_int_eq(log_of(&f).open, tb_day_from_us(us_at(10, 4, 0)));
+    holds(&f, 1, i.text);
+    ck_assert_int_eq(close_days(&f, 6, 1), 3);
+    ck_assert_int_eq(log_of(&f).size, 5);
+    holds(&f, 3, "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1000\n");
+    holds(&f, 4, "zone\t201\tDE\t2026-10-06T00:00:00Z\tbytes=2000\n");
+    add_book(&f, "b", "2027-01-01T00:00:00Z");
+    tb_invoice again = finalize(&f, 1, OCTOBER, "5.00");
+    ok(try_void(&f, again.number, &err));
+    holds(&f, 6, again.text);
+    snprintf(text, sizeof text, "{\"number\":\"%s\",\"voided\":\"2026-12-18T00:00:00Z\"}", again.number);
+    holds(&f, 7, text);
+    ok(tb_store_begin(f.store, &err));
+    ck_assert_int_eq(tb_store_proof_start(f.store, seed, NOW_US, &err), TB_E_USAGE);
+    tb_store_rollback(f.store);
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    tb_invoice_release(&again);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_closed_day_that_changed_is_closed_again)
+{
+    fixture f;
+    fill(&f);
+    start(&f);
+    close_days(&f, 10, 100);
+    ck_assert_int_eq(log_of(&f).size, 3);
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 7);
+    add_bytes(&f, 201, "DE", at(9, 1, 0), 1);   /* before the first closed day */
+    add_bytes(&f, 201, "DE", at(10, 11, 0), 1); /* not closed yet */
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM proof_change"), 2);
+    verify_finds(&f, NULL);
+    ck_assert_int_eq(close_days(&f, 10, 1), 3);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM proof_change"), 0);
+    ck_assert_int_eq(log_of(&f).size, 5);
+    ck_assert_int_eq(number(&f, "SELECT json_extract(entry,'$.of') FROM proof_entry WHERE subject='2026-10-04' AND id>1"), 1);
+    ck_assert_int_eq(number(&f, "SELECT json_extract(entry,'$.of') IS NULL FROM proof_entry WHERE subject='2026-09-01'"), 1);
+    sql(&f, "INSERT INTO proof_change(account,day) VALUES(1,20730)"); /* 4 October: nothing changed */
+    close_days(&f, 10, 100);
+    ck_assert_int_eq(log_of(&f).size, 5);
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(checkpoints_are_of_the_whole_log)
+{
+    fixture f;
+    tb_error err = {0};
+    tb_note note;
+    tb_checkpoint checkpoint;
+    tb_merkle_hash root;
+    tb_note_signer signer = {.key = key_of("log").key};
+    int64_t size;
+    tb_buf out;
+    fill(&f);
+    start(&f);
+    tb_buf_init(&out, TB_BUNDLE_MAX, NULL);
+    ck_assert_int_eq(tb_store_proof_checkpoint(f.store, &out, &err), TB_E_NOT_FOUND);
+    ck_assert_int_eq(tb_store_proof_tile(f.store, &(tb_tile){0, 1, 0}, &out, &err), TB_E_NOT_FOUND);
+    sign(&f);
+    close_days(&f, 10, 100);
+    sign(&f);
+    sign(&f);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM proof_checkpoint"), 2);
+    ok(tb_store_proof_checkpoint(f.store, &out, &err));
+    ok(tb_note_read(out.data, out.len, &note, &err));
+    ok(tb_checkpoint_open(&note, &signer, 1, &checkpoint, &err));
+    ok(tb_store_proof_root(f.store, &size, &root, &err));
+    ck_assert_int_eq(checkpoint.size, size);
+    ck_assert(tb_merkle_same(&checkpoint.root, &root));
+    out.len = 0;
+    ok(tb_store_proof_tile(f.store, &(tb_tile){0, 3, 0}, &out, &err));
+    ck_assert_uint_eq(out.len, 3 * 32);
+    ck_assert_int_eq(tb_store_proof_tile(f.store, &(tb_tile){0, 4, 0}, &out, &err), TB_E_NOT_FOUND);
+    ck_assert_int_eq(tb_store_proof_tile(f.store, &(tb_tile){1, 1, 0}, &out, &err), TB_E_NOT_FOUND);
+    sql_refused(&f, "INSERT INTO proof_checkpoint(size,note) VALUES(2,'')", "checkpoints grow");
+    sql_refused(&f, "DELETE FROM proof_entry", "append-only");
+    tb_buf_release(&out);
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+/* Changes that keep every seal. */
+START_TEST(verify_compares_the_log_with_what_is_stored)
+{
+    static const struct {
+        const char *change, *sentence;
+    } cases[] = {
+        {"UPDATE proof_tile SET hashes=zeroblob(32) WHERE level=0", "Tile 0 of level 0"},
+        {"INSERT INTO proof_tile(level,number,hashes) VALUES(0,9,zeroblob(32))", "has 2 tiles"},
+        {"INSERT INTO proof_entry(id,type,account,subject,entry) VALUES(9,'void',1,'2026-000009','{}')", "not in its place"},
+        {"INSERT INTO proof_entry(id,type,account,subject,entry) SELECT 5,type,account,subject,entry FROM proof_entry WHERE id=1",
+         "does not commit"},
+        {"UPDATE proof_checkpoint SET note=replace(note,'log','gol')||'x'", "is not of these entries"},
+        {"INSERT INTO proof_checkpoint(size,note) VALUES(99,'')", "checkpoint of 99 entries"},
+        {"DROP TRIGGER proof_entry_no_delete;DELETE FROM proof_entry WHERE id=4", "no entry of the usage of account 2"},
+        {"DROP TRIGGER proof_entry_no_delete;DELETE FROM proof_entry WHERE id=1", "has 0 entries of invoice"},
+        {"DROP TRIGGER proof_entry_no_delete;DELETE FROM proof_entry WHERE id=2", "has 0 entries of the void"},
+        {"DROP TRIGGER proof_entry_no_delete;DELETE FROM proof_entry WHERE id=0", "has 0 entries of book"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        tb_error err = {0};
+        fill(&f);
+        tb_invoice invoice = finalize(&f, 1, OCTOBER, "5.00");
+        ok(try_void(&f, invoice.number, &err));
+        tb_invoice_release(&invoice);
+        start(&f);
+        close_days(&f, 10, 100);
+        sign(&f);
+        verify_finds(&f, NULL);
+        sql(&f, cases[i].change);
+        verify_finds(&f, cases[i].sentence);
+        fixture_release(&f);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("store_proof");
+    TCase *tc = tcase_create("proof");
+    tcase_add_test(tc, nothing_is_written_without_a_log);
+    tcase_add_test(tc, a_log_begins_with_what_is_there_and_grows_with_it);
+    tcase_add_test(tc, a_closed_day_that_changed_is_closed_again);
+    tcase_add_test(tc, checkpoints_are_of_the_whole_log);
+    tcase_add_test(tc, verify_compares_the_log_with_what_is_stored);
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
