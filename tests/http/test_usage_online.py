@@ -118,6 +118,9 @@ class Online(Case):
         except subprocess.TimeoutExpired:
             raise AssertionError(self.messages()) from None
 
+    def files(self):
+        return sorted(path.name for path in self.pair.away.path.glob("t.db-usage*"))
+
     def load(self):
         return Load(self.pair.away, type(self).second)
 
@@ -157,11 +160,7 @@ class Online(Case):
         self.post("/ingest/logs", lines(201, range(7)))
         self.compare()
         self.assertEqual([s.ask("SELECT max(batch) FROM tollbook_test.cell") for s in pair.shards], newest) # it is only read
-        pair.away.stop()
-        pair.usage = three
-        pair.away.start("--usage", three)
-        self.compare()
-        self.assertFalse(pair.away.db.with_name("t.db-usage-move").exists())
+        self.assertEqual(self.files(), ["t.db-usage-move-state", "t.db-usage-moved"])
 
     def test_2_killed_on_the_way(self):
         pair, rng, fake = self.pair, random.Random(SEED), Killer(self.third)
@@ -181,11 +180,15 @@ class Online(Case):
             until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)
             self.settle(load)
             self.assertEqual(command.returncode, 0, said)
+            until(lambda: self.files() == ["t.db-usage-move-state", "t.db-usage-moved"], self.messages)
+            if number % 3 == 2: # the unit stays, and the next move is the second one that it does not know of
+                continue
             pair.away.stop()
-            pair.usage = self.url(f"killed{number}", [self.third, *pair.shards[number % 2:]]) # the same servers under another name
+            direct = self.url(f"killed{number}", [self.third, *pair.shards[number % 2:]]) # the same servers under another name
+            pair.usage = to if number % 3 else direct
             pair.away.start("--usage", pair.usage)
             self.compare()
-            until(lambda: not pair.away.db.with_name("t.db-usage-move").exists(), pair.away.messages)
+            self.assertEqual(self.files(), ["t.db-usage-move-state", "t.db-usage-moved"][:1 + (pair.usage == direct)])
 
     def folded(self, enough):
         found = [self.pair.away.metric("tollbook_usage_compactions_total")]
@@ -219,6 +222,10 @@ class Online(Case):
         self.settle(load)
         self.assertEqual(command.returncode, 0, said)
         self.assertGreater(twice_and_last(pair.away.db)[0], 0) # rows of the first attempt may come yet
+        pair.away.stop()
+        pair.usage = to
+        pair.away.start("--usage", to)
+        self.assertEqual(self.files(), ["t.db-usage-move-state"])
         held = threading.Event()
         fake.watch = lambda sql: "INSERT INTO back." in sql and (request.unlink(missing_ok=True), held.wait(2))
         request = pair.away.db.with_name("t.db-usage-move")
