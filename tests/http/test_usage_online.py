@@ -114,7 +114,7 @@ class Online(Case):
     def ended(self, command, so_far=""):
         """What a command said until its end."""
         try:
-            return so_far + command.communicate(timeout=PATIENCE)[1]
+            return so_far + command.communicate(timeout=PATIENCE * (4 if LONG else 1))[1] # each round has more to copy
         except subprocess.TimeoutExpired:
             raise AssertionError(self.messages()) from None
 
@@ -235,6 +235,39 @@ class Online(Case):
         self.assertEqual(command.returncode, 1)
         self.post("/ingest/logs", lines(202, range(4)))
         self.compare()
+
+    @unittest.skipUnless(LONG, "writers wait for its switch as long as they may")
+    def test_4_writers_do_not_wait_long(self):
+        """Passes that do not get short end in no switch, and a switch that takes long ends without one."""
+        pair, fake, fast, stuck, released = self.pair, Fake(self.third), threading.Event(), threading.Event(), threading.Event()
+        self.addCleanup(fake.close)
+        self.addCleanup(released.set)
+        pair.away.stop()
+        pair.usage = self.url("full", [self.third, pair.shards[0]])
+        pair.away.start("--usage", pair.usage, "--log-level", "debug", "--usage-timeout-ms", "20000")
+
+        def delay(sql):
+            took = re.findall(r"pass \d+ took (\d+) ms", pair.away.messages()) if "INSERT INTO slow." in sql else []
+            if took and not fast.is_set(): # two passes
+                fast.wait(4)
+            elif len(took) > 2 and int(took[-1]) < 1000: # the switch
+                stuck.set()
+                released.wait(10)
+
+        fake.watch = delay
+        load, command, said = self.load(), self.begin(self.url("slow", [fake])), []
+        until(lambda: said.append(command.stderr.readline()) or "as fast as it is copied" in said[-1], pair.away.messages)
+        self.assertLess(load.refused, LONGEST)
+        fast.set()
+        until(stuck.is_set, pair.away.messages)
+        until(lambda: said.append(command.stderr.readline()) or "took more than 15 s" in said[-1], pair.away.messages)
+        behind = len(load.sent)
+        until(lambda: len(load.sent) > behind + 2, pair.away.messages)
+        released.set()
+        said = self.ended(command, "".join(said))
+        self.settle(load)
+        self.assertEqual(command.returncode, 0, said)
+        self.assertLess(load.refused, 2 * LONGEST)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,8 @@
 #define AGAIN_US  INT64_C(5000000) /* after a failure that may pass */
 #define TELL_US   INT64_C(250000)
 #define LITTLE_US INT64_C(1000000) /* a pass of this time leaves little for the switch */
-#define MOST_US   INT64_C(4000000) /* so does one of this time that did not get shorter */
-#define HOLD_US   INT64_C(10000000) /* writers wait no longer than this for the switch */
-#define PASSES    10               /* without an end, and the operator is told */
+#define MOST_US   INT64_C(8000000) /* so does one of this time that did not get shorter */
+#define HOLD_US   INT64_C(15000000) /* writers wait no longer than this for the switch */
 
 struct mover {
     const char *db;
@@ -228,22 +227,17 @@ static tb_code run_on_writer(mover *m, tb_code (*run)(write_job *job, tb_store *
     return writer_run(m->writer, &job, err);
 }
 
-/* Whether writers may wait for one more pass: this one was short, or no shorter than the one before, as it consists of statements
- * more than of rows. */
-static bool leaves_little(int64_t took_us, int64_t before_us)
-{
-    return took_us < LITTLE_US || (took_us < MOST_US && took_us > before_us / 4 * 3);
-}
-
 static void tell_too_much(mover *m, int64_t took_us)
 {
+    if (m->state.why[0]) return;
     snprintf(m->state.why, sizeof m->state.why,
              "Usage comes as fast as it is copied: writes would wait %" PRId64 " s for the switch, so it goes on copying. Send less usage "
              "for a while, or name faster servers.", took_us / 1000000);
     message_say(MESSAGE_WARNING, "usage move: %s", m->state.why);
 }
 
-/* Passes until little comes meanwhile. */
+/* Passes until writers may wait for one more: one was short, or no shorter than the one before, as it consists of statements more
+ * than of rows. */
 static tb_code copy_most(mover *m, tb_store *reader, tb_error *err)
 {
     int64_t before_us = INT64_MAX;
@@ -252,9 +246,10 @@ static tb_code copy_most(mover *m, tb_store *reader, tb_error *err)
         const tb_code code = tb_store_copy_usage(reader, &m->move, err);
         const int64_t took_us = clock_mono_us() - from_us;
         message_say(MESSAGE_DEBUG, "usage move: pass %u took %" PRId64 " ms; %" PRIu64 " rows so far", pass, took_us / 1000, m->move.rows);
-        if (code || (pass > 1 && leaves_little(took_us, before_us))) return code;
+        const bool steady = took_us > before_us / 4 * 3;
+        if (code || (pass > 1 && (took_us < LITTLE_US || (steady && took_us < MOST_US)))) return code;
         if (move_is_over(m)) return tb_fail(err, TB_E_BUSY, "to", "The server stops.");
-        if (pass == PASSES) tell_too_much(m, took_us);
+        if (steady) tell_too_much(m, took_us);
         before_us = took_us;
     }
 }
