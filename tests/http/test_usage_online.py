@@ -258,7 +258,7 @@ class Online(Case):
 
         fake.watch = delay
         load, command, said = self.load(), self.begin(self.url("slow", [fake])), []
-        until(lambda: said.append(command.stderr.readline()) or "as fast as it is copied" in said[-1], pair.away.messages)
+        until(lambda: said.append(command.stderr.readline()) or "does not get shorter" in said[-1], pair.away.messages)
         self.assertLess(load.refused, LONGEST)
         fast.set()
         until(stuck.is_set, pair.away.messages)

@@ -138,17 +138,12 @@ static int64_t own_address(const mover *m)
     return usage_servers_client(m->servers)->address;
 }
 
-/* Before a switch, so that a start with the same --usage finds the usage at its place, or at `to`, which may be "". The first line is the number
- * of --usage, since an operator who changes it says himself where the usage is. */
-static tb_code note_places(const mover *m, const char *to, tb_error *err)
+/* Before a switch, so that a start with the same --usage finds the usage where it is now, or at the servers of the request. The
+ * first line is the number of --usage: an operator who changes it says himself where the usage is. */
+static tb_code note_places(const mover *m, tb_error *err)
 {
     char text[2 * MOVE_URL_MAX + 40];
-    if (!m->place[0] && !to[0]) {
-        remove_file(m->db, MOVED);
-        return TB_OK;
-    }
-    const char *between = m->place[0] && to[0] ? "\n" : "";
-    const int n = snprintf(text, sizeof text, "%" PRId64 "\n%s%s%s\n", own_address(m), m->place, between, to);
+    const int n = snprintf(text, sizeof text, "%" PRId64 "\n%s%s%s\n", own_address(m), m->place, m->place[0] ? "\n" : "", m->url);
     if (n > 0 && (size_t)n < sizeof text && put_line(m->db, MOVED, text, (size_t)n)) return TB_OK;
     return tb_fail(err, TB_E_IO, NULL, "%s-" MOVED " cannot be written: %s. A start with the same --usage reads it after the move.", m->db,
                    strerror(errno));
@@ -231,8 +226,8 @@ static void tell_too_much(mover *m, int64_t took_us)
 {
     if (m->state.why[0]) return;
     snprintf(m->state.why, sizeof m->state.why,
-             "Usage comes as fast as it is copied: writes would wait %" PRId64 " s for the switch, so it goes on copying. Send less usage "
-             "for a while, or name faster servers.", took_us / 1000000);
+             "A copy of what came meanwhile takes %" PRId64 " s and does not get shorter. Writes would wait as long for the switch, so it "
+             "goes on copying. Send less usage for a while, or stop the server and run this command again.", took_us / 1000000);
     message_say(MESSAGE_WARNING, "usage move: %s", m->state.why);
 }
 
@@ -262,7 +257,7 @@ static tb_code move_usage(mover *m, tb_store *reader, tb_error *err)
     if (code) return code;
     tb_store_read_end(reader);
     code = run_on_writer(m, run_begin, err);
-    if (!code) code = note_places(m, m->url, err);
+    if (!code) code = note_places(m, err);
     if (!code) code = copy_most(m, reader, err);
     return code ? code : run_on_writer(m, run_switch, err);
 }
@@ -277,8 +272,6 @@ static void fail_for_good(mover *m, const char *why)
     message_say(MESSAGE_ERROR, "usage is not moved: %s", why);
     tell(m, MOVE_FAILED, 0, 0, why);
     remove_file(m->db, REQUEST);
-    tb_error err;
-    if (m->writer) (void)note_places(m, "", &err); /* if it fails, one address more is known at the next start */
     atomic_store(&m->works, false);
 }
 
@@ -304,7 +297,7 @@ static tb_code run_move(write_job *job, tb_store *reader, tb_error *err)
     const tb_code code = move_usage(m, reader, err);
     usage_wait_for(NULL, NULL);
     m->again_us = clock_mono_us() + AGAIN_US;
-    if (m->given_up) fail_for_good(m, "the request was taken back.");
+    if (code && m->given_up) fail_for_good(m, "the request was taken back.");
     else if (code && may_pass(code)) tell(m, MOVE_WAITS, 0, 0, err->message);
     else if (code) fail_for_good(m, err->message);
     if (code) return TB_OK;
