@@ -74,7 +74,8 @@ static int watch_server(const cli_call *call)
         move_state_read(db, &state);
         if (state.beat != before.beat) silent = 0;
         if (state.phase == MOVE_COPIES && cli_given(call, "progress")) show_share(&progress, state.done, state.all);
-        if (state.phase == MOVE_WAITS && strcmp(state.why, before.why) != 0) cli_warn(call, "the server tries again: %s", state.why);
+        const char *now = state.phase == MOVE_WAITS ? "the server tries again: " : state.phase == MOVE_COPIES ? "" : NULL;
+        if (now && state.why[0] && strcmp(state.why, before.why) != 0) cli_warn(call, "%s%s", now, state.why);
     }
     meter_end(&progress);
     return tell_end(call, &state);

@@ -114,9 +114,12 @@ class Online(Case):
     def ended(self, command, so_far=""):
         """What a command said until its end."""
         try:
-            return so_far + command.communicate(timeout=PATIENCE)[1]
+            return so_far + command.communicate(timeout=PATIENCE * (4 if LONG else 1))[1] # each round has more to copy
         except subprocess.TimeoutExpired:
             raise AssertionError(self.messages()) from None
+
+    def files(self):
+        return sorted(path.name for path in self.pair.away.path.glob("t.db-usage*"))
 
     def load(self):
         return Load(self.pair.away, type(self).second)
@@ -157,11 +160,7 @@ class Online(Case):
         self.post("/ingest/logs", lines(201, range(7)))
         self.compare()
         self.assertEqual([s.ask("SELECT max(batch) FROM tollbook_test.cell") for s in pair.shards], newest) # it is only read
-        pair.away.stop()
-        pair.usage = three
-        pair.away.start("--usage", three)
-        self.compare()
-        self.assertFalse(pair.away.db.with_name("t.db-usage-move").exists())
+        self.assertEqual(self.files(), ["t.db-usage-move-state", "t.db-usage-moved"])
 
     def test_2_killed_on_the_way(self):
         pair, rng, fake = self.pair, random.Random(SEED), Killer(self.third)
@@ -181,11 +180,15 @@ class Online(Case):
             until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)
             self.settle(load)
             self.assertEqual(command.returncode, 0, said)
+            until(lambda: self.files() == ["t.db-usage-move-state", "t.db-usage-moved"], self.messages)
+            if number % 3 == 2 and number + 1 < ROUNDS: # the unit stays, and the next move is the second one that it does not know of
+                continue
             pair.away.stop()
-            pair.usage = self.url(f"killed{number}", [self.third, *pair.shards[number % 2:]]) # the same servers under another name
+            direct = self.url(f"killed{number}", [self.third, *pair.shards[number % 2:]]) # the same servers under another name
+            pair.usage = to if number % 3 == 1 else direct
             pair.away.start("--usage", pair.usage)
             self.compare()
-            until(lambda: not pair.away.db.with_name("t.db-usage-move").exists(), pair.away.messages)
+            self.assertEqual(self.files(), ["t.db-usage-move-state", "t.db-usage-moved"][:1 + (pair.usage == direct)])
 
     def folded(self, enough):
         found = [self.pair.away.metric("tollbook_usage_compactions_total")]
@@ -219,6 +222,10 @@ class Online(Case):
         self.settle(load)
         self.assertEqual(command.returncode, 0, said)
         self.assertGreater(twice_and_last(pair.away.db)[0], 0) # rows of the first attempt may come yet
+        pair.away.stop()
+        pair.usage = to
+        pair.away.start("--usage", to)
+        self.assertEqual(self.files(), ["t.db-usage-move-state"])
         held = threading.Event()
         fake.watch = lambda sql: "INSERT INTO back." in sql and (request.unlink(missing_ok=True), held.wait(2))
         request = pair.away.db.with_name("t.db-usage-move")
@@ -228,6 +235,42 @@ class Online(Case):
         self.assertEqual(command.returncode, 1)
         self.post("/ingest/logs", lines(202, range(4)))
         self.compare()
+
+    @unittest.skipUnless(LONG, "writers wait for its switch as long as they may")
+    def test_4_writers_do_not_wait_long(self):
+        """Passes that do not get short end in no switch, and a switch that takes long ends without one."""
+        pair, fake, fast, stuck, released = self.pair, Fake(self.third), threading.Event(), threading.Event(), threading.Event()
+        self.addCleanup(fake.close)
+        self.addCleanup(released.set)
+        pair.away.stop()
+        pair.usage = self.url("full", [self.third, pair.shards[0]])
+        pair.away.start("--usage", pair.usage, "--log-level", "debug", "--usage-timeout-ms", "20000")
+
+        before = len(pair.away.messages())
+
+        def delay(sql):
+            took = re.findall(r"pass \d+ took (\d+) ms", pair.away.messages()[before:]) if "INSERT INTO slow." in sql else []
+            took = [int(ms) for ms in took]
+            if took and not fast.is_set(): # two passes
+                fast.wait(4)
+            elif len(took) > 2 and (took[-1] < 1000 or took[-2] * 3 // 4 < took[-1] < 8000): # the switch
+                stuck.set()
+                released.wait(10)
+
+        fake.watch = delay
+        load, command, said = self.load(), self.begin(self.url("slow", [fake])), []
+        until(lambda: said.append(command.stderr.readline()) or "does not get shorter" in said[-1], pair.away.messages)
+        self.assertLess(load.refused, LONGEST)
+        fast.set()
+        until(stuck.is_set, pair.away.messages)
+        until(lambda: said.append(command.stderr.readline()) or "took more than 15 s" in said[-1], pair.away.messages)
+        behind = len(load.sent)
+        until(lambda: len(load.sent) > behind + 2, pair.away.messages)
+        released.set()
+        said = self.ended(command, "".join(said))
+        self.settle(load)
+        self.assertEqual(command.returncode, 0, said)
+        self.assertLess(load.refused, 2 * LONGEST)
 
 
 if __name__ == "__main__":

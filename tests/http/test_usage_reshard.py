@@ -166,7 +166,8 @@ class Reshard(Case):
                 return victim.kill()
             pass_on(h, body)
             if len(held) == 1:
-                held.append(urllib.request.urlopen(held[0], timeout=PATIENCE).close())
+                held.append(True) # first: the next INSERT may come meanwhile
+                urllib.request.urlopen(held[0], timeout=PATIENCE).close()
 
         fake.pass_on = hold
         victim = subprocess.Popen([TOLLBOOK, "usage", "migrate", "--db", pair.away.db, "--usage", pair.usage, "--to", late], env=ENVIRONMENT,

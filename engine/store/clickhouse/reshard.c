@@ -22,6 +22,7 @@
 #include <string.h>
 
 #define PIECE_ROWS 100000 /* some 20 MB */
+#define SPANS      16     /* an INSERT makes a part for each span and month it has rows of: 8 ms each, 100 on a busy machine */
 #define ATTEMPTS   3      /* rows of a batch that failed may still arrive while a piece is copied */
 
 /* The columns that decide on which shard and in which partition a row lies. */
@@ -62,9 +63,9 @@ typedef struct reshard {
     struct tb__clickhouse *from, *to;
     const table *table;
     size_t shard; /* of the old ones */
-    int64_t above, through; /* ids of batches: of the pass */
+    int64_t above, through; /* ids of batches: of the pass, or of some spans of it */
     bool fresh;             /* the new shards have none of them */
-    uint64_t (*weight)[TABLES]; /* rows of each old shard and table in this pass, by weight */
+    uint64_t (*weight)[TABLES]; /* rows of each old shard and table between these ids, by weight */
     struct digest {
         uint64_t rows, hash;
     } *wanted; /* of the piece, for each new shard */
@@ -401,7 +402,6 @@ static tb_code weigh_shard(reshard *r, tb_error *err)
         const uint64_t t = tb__ch_column(&at, 1), rows = tb__ch_column(&at, 8);
         if (t >= TABLES) return tb__ch_unexpected_row(err);
         r->weight[r->shard][t] = rows;
-        r->all += rows;
     }
     return code ? code : tb__ch_check_read(&at, err);
 }
@@ -469,17 +469,45 @@ tb_code tb_store_begin_usage_move(tb_store *store, tb_usage_move *move, tb_error
     return tb_store_write(store, keep_begin, now, err);
 }
 
-static tb_code copy_pass(reshard *r, tb_error *err)
+/* Sums what there is between the ids. */
+static tb_code weigh(reshard *r, uint64_t *ret_all, tb_error *err)
 {
     tb_code code = TB_OK;
-    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++)
+    *ret_all = 0;
+    for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
         code = weigh_shard(r, err);
+        for (size_t t = 0; t < TABLES; t++)
+            *ret_all += r->weight[r->shard][t];
+    }
+    return code;
+}
+
+static tb_code copy_spans(reshard *r, tb_error *err)
+{
+    tb_code code = TB_OK;
     for (r->shard = 0; !code && r->shard < r->from->client->shards; r->shard++) {
         for (size_t t = 0; !code && t < TABLES; t++) {
             r->table = &tables[t];
             code = move_table(r, err);
         }
         if (!code && !r->above) code = copy_marks(r, err);
+    }
+    return code;
+}
+
+/* Some spans after the other, so that no statement takes longer the more often the writer was started. */
+static tb_code copy_pass(reshard *r, tb_error *err)
+{
+    const int64_t last = r->through;
+    uint64_t rows;
+    tb_code code = weigh(r, &r->all, err);
+    if (!code && last >> TB__CH_ID_BITS < ((r->above + 1) >> TB__CH_ID_BITS) + SPANS) return copy_spans(r, err);
+    for (bool more = true; !code && more; r->above = r->through) {
+        r->through = ((((r->above + 1) >> TB__CH_ID_BITS) + SPANS) << TB__CH_ID_BITS) - 1;
+        more = r->through < last;
+        if (!more) r->through = last;
+        code = weigh(r, &rows, err);
+        if (!code && (rows || !r->above)) code = copy_spans(r, err);
     }
     return code;
 }
@@ -500,7 +528,7 @@ tb_code tb_store_copy_usage(tb_store *store, tb_usage_move *move, tb_error *err)
     tb__clickhouse_close(r.to);
     free(r.weight);
     free(r.wanted);
-    if (!code) move->through = r.through;
+    if (!code) move->through = r.through; /* the newest, behind the last spans */
     return code;
 }
 

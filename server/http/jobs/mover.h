@@ -1,6 +1,7 @@
 /* Moves usage from its servers to others while this server goes on. The command `usage migrate` asks for it with a file beside the
  * database, which names the new servers, and watches another one, in which the mover tells how far it is. So whoever may write beside
- * the database may move its usage, and a server that was killed goes on at its next start, also behind the switch.
+ * the database may move its usage, and a server that was killed goes on at its next start. The request is removed once it is done. A third
+ * file says where the usage may be, for a start with the --usage from before.
  *
  * The thread of LANE_MOVE looks for a request once a second. It copies with its own reader, pass by pass, until little comes
  * meanwhile; then one job of the writer copies the rest and switches (tollbook/usageservers.h). Nothing is compacted during a move. */
