@@ -299,6 +299,8 @@ def proof(m):
     """The log of documents, with three checkpoints, and days that changed after they were closed."""
     key = m.folder / "proof-key"
     subprocess.run([TOLLBOOK, "proof", "key", "--new", key, "--name", "example.com/rich"], capture_output=True, check=True)
+    m.take(*(usage(zone, f"2026-0{month}-{day:02}", 1) for zone in (101, 201, 301) for month in (1, 2, 3) for day in range(1, 27)),
+           now=LOGS)
     m.tool("proof", "start", "--proof-key-file", key, now="2026-11-10T00:00:00Z")
     for now in (DECEMBER, LOGS):
         m.tool("proof", "close-days", "--proof-key-file", key, now=now)
