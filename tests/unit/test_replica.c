@@ -361,9 +361,10 @@ static void make_older(const char *path)
 {
     sqlite3 *db;
     ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    edit(db, "DROP TABLE standby; DELETE FROM head WHERE name='standby';"
-             "UPDATE head SET n=n-1,seals=(seals-(SELECT seal FROM meta WHERE name='superseded'))&" TB__SEAL_MASK
-             " WHERE name='meta'; DELETE FROM meta WHERE name='superseded';"
+    edit(db, "DROP TABLE standby; DROP TABLE proof_tile; DROP TABLE proof_entry; DROP TABLE proof_change; DROP TABLE proof_checkpoint;"
+             "DELETE FROM head WHERE name='standby' OR name LIKE 'proof%';"
+             "UPDATE head SET n=n-2,seals=(seals-(SELECT sum(seal&" TB__SEAL_MASK ") FROM meta WHERE name IN('superseded','proof_open')))&"
+             TB__SEAL_MASK " WHERE name='meta'; DELETE FROM meta WHERE name IN('superseded','proof_open');"
              "PRAGMA user_version=30; PRAGMA wal_checkpoint(TRUNCATE)");
     sqlite3_close(db);
 }
