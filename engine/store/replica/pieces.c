@@ -203,7 +203,8 @@ tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
 
 tb_code tb_store_replicate_end(tb_store *store, tb_error *err)
 {
-    tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    if (store->copy) return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, NULL);
+    const tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
     return code ? code : tb__standbys_forget(store, err);
 }
 
