@@ -140,6 +140,7 @@ void replicas_settle(server *s)
     job_pool_rest(s->pool, LANE_PERIODIC, role == ROLE_SUPERSEDED);
     periodic_rest(s->periodic, role != ROLE_PRIMARY);
     if (s->acknowledge) acknowledge_new_role(s->acknowledge);
+    if (replicas_role(s) != role) replicas_settle(s); /* another thread changed it meanwhile: the last to settle has the newest */
 }
 
 typedef struct promotion {
