@@ -40,6 +40,7 @@ typedef struct tb_replication {
  * pieces too: a standby that is promoted knows the others. */
 #define TB_FOLLOWER_NAME 64  /* bytes */
 #define TB_STANDBY_URL   200 /* bytes */
+#define TB_EPOCH_MAX INT64_C(1000000000000) /* a higher one is no server's */
 #define TB_STANDBYS_MAX  16
 typedef struct tb_standby {
     char name[TB_FOLLOWER_NAME + 1]; /* letters, digits, dots, underscores and hyphens */

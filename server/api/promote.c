@@ -46,7 +46,7 @@ static int64_t higher_epoch(const request *r)
     tb_error err;
     int64_t epoch;
     if (!header.len || !query_int(header.data, header.len, &epoch)) return 0;
-    return api_replica_state(r->worker->store, &now, &err) || epoch <= now.last.epoch ? 0 : epoch;
+    return api_replica_state(r->worker->store, &now, &err) || epoch <= now.last.epoch || epoch > TB_EPOCH_MAX ? 0 : epoch;
 }
 
 bool api_replica_meets(request *r)
@@ -55,7 +55,8 @@ bool api_replica_meets(request *r)
     const tb_text who = request_header(r, HEADER_REPLICA);
     tb_follower follower;
     tb_standby by = {.schema = 0};
-    const int64_t epoch = s->replicated && replicas_role(s) != ROLE_STANDBY ? higher_epoch(r) : 0;
+    const bool may_end = tb_roles_open(r->roles, TB_ACCESS_STREAM); /* who may only read how it stands may not */
+    const int64_t epoch = may_end && s->replicated && replicas_role(s) != ROLE_STANDBY ? higher_epoch(r) : 0;
     if (!epoch) return false;
     if (!who.len || !followers_read(who, &follower, &by)) by.url[0] = 0;
     replicas_end_primary(s, epoch, by.url);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "api/handlers.h"
+#include "http/acknowledge.h"
 #include "http/query.h"
 #include "http/stream.h"
 
@@ -88,13 +89,14 @@ static bool is_over(void *ctx)
     return !job_pool_time_left(r->worker->server->pool, LANE_BASE, &r->job) || request_client_left(r);
 }
 
-/* A standby whose copy was lost may be promoted before it has taken any piece: its base has all that was acknowledged. */
+/* A standby whose copy was lost may be promoted before it has taken any piece: its base has all that was acknowledged, and what
+ * is acknowledged while it comes, as the standby had that before. */
 static tb_code make_base(write_job *job, tb_store *store, tb_error *err)
 {
     request *r = job->owner;
     sending *s = r->kept;
     const server *own = r->worker->server;
-    const int64_t least = own->options.acknowledge_standby ? waiting_reached(own->waiting, WAIT_PIECE) : 0;
+    const int64_t least = own->options.acknowledge_standby ? acknowledge_newest(own->acknowledge) : 0;
     return bases_make(s->of, store, least, is_over, r, &s->base, err);
 }
 

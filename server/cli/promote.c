@@ -15,6 +15,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,7 +63,9 @@ static int open_request(const char *db, bool *ret_force)
     if (!name_request(db, path)) return -1;
     const int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return -1;
-    const bool ours = fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && is.st_nlink == 1 && (is.st_uid == geteuid() || is.st_uid == 0);
+    /* The command holds a lock on it: one without is a leftover of a command that was killed. */
+    const bool waits = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    const bool ours = waits && fstat(fd, &is) == 0 && S_ISREG(is.st_mode) && is.st_nlink == 1 && (is.st_uid == geteuid() || is.st_uid == 0);
     const ssize_t n = ours ? pread(fd, text, sizeof text - 1, 0) : -1;
     *ret_force = n > 0 && strcmp(text, ASK_FORCE) == 0;
     if (n > 0 && (*ret_force || strcmp(text, ASK) == 0)) return fd;
@@ -132,7 +135,7 @@ static bool make_request(asking *a, const char *db)
     if (!name_request(db, a->path) || stat(db, &is) != 0) return false;
     unlink(a->path); /* of a command that was killed */
     a->fd = open(a->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (a->fd < 0) return false;
+    if (a->fd < 0 || flock(a->fd, LOCK_EX | LOCK_NB) != 0) return false;
     const ssize_t len = (ssize_t)strlen(a->text);
     return (geteuid() != 0 || fchown(a->fd, is.st_uid, is.st_gid) == 0) && pwrite(a->fd, a->text, (size_t)len, 0) == len;
 }

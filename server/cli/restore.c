@@ -165,6 +165,16 @@ static tb_code open_copy(restoring *r, tb_error *err)
 
 /* --- pieces --- */
 
+/* Whether the pieces go on from the last one: after a promotion there may be others of the same numbers, of the old primary. */
+static bool is_ours(const restoring *r, const tb_buf *bytes)
+{
+    tb_piece piece = {.number = 0};
+    tb_error ignored;
+    for (size_t at = 0, len; at < bytes->len && piece.number < r->last.number; at += len)
+        if (tb_piece_read(bytes->data + at, bytes->len - at, &piece, &len, &ignored) || !len) return false;
+    return piece.number == r->last.number && memcmp(piece.chain, r->last.chain, TB_PIECE_CHAIN) == 0;
+}
+
 /* Of a damaged file what is whole, where that is enough. A file of another chain, which has the same numbers, is left out. */
 static tb_code apply_file(restoring *r, const tb_archive_file *file, bool *ret_reached, tb_error *err)
 {
@@ -176,8 +186,7 @@ static tb_code apply_file(restoring *r, const tb_archive_file *file, bool *ret_r
     const tb_code found = archive_read_pieces(r->folder, file, &bytes, &before, &last, &why);
     tb_code code = found && found != TB_E_CORRUPT ? found : TB_OK;
     if (code) tb_fail(err, code, NULL, "%s", why.message);
-    const bool ours = before.number < r->last.number || memcmp(before.chain, r->last.chain, TB_PIECE_CHAIN) == 0;
-    if (!code && (found || ours)) {
+    if (!code && (found || is_ours(r, &bytes))) {
         tb_error ignored;
         tb_replication state;
         code = bytes.len ? tb_store_restore(r->store, bytes.data, bytes.len, &r->end, ret_reached, found ? &ignored : err) : TB_OK;

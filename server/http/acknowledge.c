@@ -164,6 +164,16 @@ size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n)
     return n;
 }
 
+int64_t acknowledge_newest(acknowledge *a)
+{
+    int64_t newest = waiting_reached(a->server->waiting, WAIT_PIECE);
+    pthread_mutex_lock(&a->lock);
+    for (size_t i = 0; i < a->n; i++)
+        if (a->list[i].piece > newest) newest = a->list[i].piece;
+    pthread_mutex_unlock(&a->lock);
+    return newest;
+}
+
 bool acknowledge_unprotected(acknowledge *a)
 {
     pthread_mutex_lock(&a->lock);
@@ -211,14 +221,17 @@ tb_code acknowledge_end(request *r, tb_error *err)
     const server *s = r->worker->server;
     const write_job *job = &r->job;
     if (!job->code) return TB_OK;
-    if (replicas_check_write(s, err)) return err->code;
+    /* The new primary may have it, so this is not TB_E_REPLICA_SUPERSEDED, after which anything is sent there again. */
+    const bool ended = replicas_role(s) != ROLE_PRIMARY;
     const bool waited = clock_mono_us() - job->since_us >= job->wait_us;
-    if (s->options.standby_absent && waited && !atomic_load(&s->stopping)) {
+    if (!ended && s->options.standby_absent && waited && !atomic_load(&s->stopping)) {
         count_absent(s->acknowledge, job->number);
         return TB_OK;
     }
     return tb_fail(err, TB_E_REPLICA_UNACKNOWLEDGED, NULL, "It may be stored here, but not every standby has it yet%s. %s",
-                   waited ? "" : ", and the server is stopping",
+                   ended    ? ", and another server has taken this one's place"
+                   : waited ? ""
+                            : ", and the server is stopping",
                    r->reply.secret ? "Nobody is shown the key that was made: revoke it and make another."
                                    : "Send the same again: with its Idempotency-Key, batch, reference or content it counts once.");
 }

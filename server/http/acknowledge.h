@@ -26,12 +26,13 @@ bool acknowledge_lists(acknowledge *a, const tb_standby *one);
 bool acknowledge_is_taken(acknowledge *a, const tb_standby *one);
 /* It asked for what follows this piece, and the file's newest one was `newest`. Nothing if it is not listed. */
 void acknowledge_note(acknowledge *a, const char *name, int64_t piece, int64_t newest);
-/* After the server's role has changed (replicas.h): answers that wait become TB_E_REPLICA_SUPERSEDED, or what the new role
- * says. */
+/* After the server's role has changed (replicas.h): answers that wait become TB_E_REPLICA_UNACKNOWLEDGED. */
 void acknowledge_new_role(acknowledge *a);
 /* Adds the listed standbys that are not in the list of n followers, which has room for FOLLOWERS_SHOWN, with piece 0 if they
  * have not asked since the start. Returns how many there are then. */
 size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n);
+/* The newest piece that any standby of the list, or all that count, are known to have. A base for one of them has it too. */
+int64_t acknowledge_newest(acknowledge *a);
 /* Whether answers are sent that a standby lacks, by --standby-absent continue. */
 bool acknowledge_unprotected(acknowledge *a);
 
@@ -39,7 +40,7 @@ bool acknowledge_unprotected(acknowledge *a);
 
 /* With the answer made: holds it (request.held) where the standbys do not have it yet. */
 TB_MUST_USE tb_code acknowledge_begin(request *r, tb_error *err);
-/* After its wait. TB_OK: it may be sent. TB_E_REPLICA_UNACKNOWLEDGED, TB_E_REPLICA_SUPERSEDED. */
+/* After its wait. TB_OK: it may be sent. Else TB_E_REPLICA_UNACKNOWLEDGED: it may be stored, also by a new primary. */
 TB_MUST_USE tb_code acknowledge_end(request *r, tb_error *err);
 
 #endif

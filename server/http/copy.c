@@ -88,12 +88,15 @@ static tb_code check_promotion(const copy_server *c, tb_error *err)
     return TB_OK;
 }
 
-/* Of a standby that its primary has not listed yet, no answer was waited for. On the standby's thread. */
+/* Of a standby that its primary has not listed yet, no answer was waited for. What has come from no primary since the start may
+ * be the last primary's own file, which no list names: the first server of two starts so, and one that starts again. On the
+ * standby's thread. */
 static tb_code check_listed(const copy_server *c, tb_error *err)
 {
     tb_standby list[TB_STANDBYS_MAX];
     size_t n, at = 0;
-    if (c->force || tb_store_schema_of(c->reader) < tb_store_schema()) return TB_OK;
+    const bool came = c->options.seeded || standby_took(c->standby);
+    if (c->force || !came || tb_store_schema_of(c->reader) < tb_store_schema()) return TB_OK;
     tb_code code = tb_store_read_begin(c->reader, err);
     if (!code) code = tb_store_standbys(c->reader, list, &n, err);
     tb_store_read_end(c->reader);

@@ -48,6 +48,9 @@ static tb_code ask_standbys(server *s, int64_t epoch, tb_error *err)
     if (!code) epochs_ask(urls, kept, s->options.ca, answers);
     for (size_t i = 0; !code && i < kept; i++) {
         tb_error why;
+        if (answers[i].primary && answers[i].epoch == epoch)
+            message_say(MESSAGE_ERROR, "%s, which is listed as a standby, is a primary too, with the same epoch: two servers have taken one "
+                        "place. Stop one of them, and start it with --standby-of the other.", list[i].url);
         if (answers[i].epoch <= epoch) continue;
         if (tb_store_supersede(s->store, answers[i].epoch, &why))
             message_say(MESSAGE_ERROR, "%s cannot be marked as superseded: %s", s->options.db, why.message);
@@ -137,6 +140,7 @@ void replicas_settle(server *s)
     job_pool_rest(s->pool, LANE_PERIODIC, role == ROLE_SUPERSEDED);
     periodic_rest(s->periodic, role != ROLE_PRIMARY);
     if (s->acknowledge) acknowledge_new_role(s->acknowledge);
+    if (replicas_role(s) != role) replicas_settle(s); /* another thread changed it meanwhile: the last to settle has the newest */
 }
 
 typedef struct promotion {

@@ -31,6 +31,7 @@ struct standby {
     pthread_t thread;
     bool started;
     _Atomic(const char *) primary; /* of the addresses, the one that is followed */
+    int64_t began; /* the copy's newest piece at the start */
     _Atomic int64_t newest, applied; /* pieces: of the primary by its last answer, and of the copy */
     _Atomic int64_t current_us; /* monotonic: as of when the copy is known to have all */
     atomic_bool ended, connected;
@@ -238,6 +239,21 @@ static void note_current(standby *s, int64_t at_us)
     if (current_us > atomic_load(&s->current_us)) atomic_store(&s->current_us, current_us);
 }
 
+/* Whether the server that has refused is a standby with fewer pieces: the last primary of two, started again as a standby, has more
+ * than the other one, which takes them from here. */
+static bool lags_behind(standby *s)
+{
+    const link_request request = {.path = "/replica/epoch", .quiet_s = QUIET_S};
+    tb_error ignored;
+    if (link_ask(&s->link, &request, &ignored) || s->link.status != 200) return false;
+    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
+    const char *role = json_string_value(json_object_get(answer, "role"));
+    const bool lags = role && strcmp(role, "standby") == 0 && json_integer_value(json_object_get(answer, "epoch")) <= s->last.epoch &&
+                      json_integer_value(json_object_get(answer, "piece")) < s->last.number;
+    json_decref(answer);
+    return lags;
+}
+
 static tb_code follow(standby *s, tb_error *err)
 {
     char path[LINK_PATH_MAX];
@@ -258,7 +274,9 @@ static tb_code follow(standby *s, tb_error *err)
     }
     if (s->link.status != 200) {
         code = link_refusal(&s->link, err);
-        if (s->link.status == 410) end(s, err->message);
+        if (s->link.status != 410) return code;
+        if (lags_behind(s)) return tb_fail(err, TB_E_AWAY, NULL, "It is a standby, and has fewer pieces than this copy.");
+        end(s, err->message);
         return code;
     }
     if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
@@ -366,16 +384,16 @@ static bool take_over(standby *s)
     return done;
 }
 
-/* Whether the old primary knows by now. */
-static bool has_heard(standby *s)
+/* Whether the old primary knows by now. *ret_twin: it is a primary, of an epoch that no promotion here ends. */
+static bool has_heard(standby *s, bool *ret_twin)
 {
     json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
     const char *key = json_string_value(json_object_get(answer, "ErrorKey"));
     const char *role = json_string_value(json_object_get(answer, "role"));
-    const bool heard = (key && strcmp(key, "replica.superseded") == 0) || (role && strcmp(role, "primary") != 0) ||
-                       json_integer_value(json_object_get(answer, "epoch")) >= s->link.epoch;
+    const bool heard = (key && strcmp(key, "replica.superseded") == 0) || (role && strcmp(role, "primary") != 0);
+    *ret_twin = !heard && json_integer_value(json_object_get(answer, "epoch")) >= s->link.epoch;
     json_decref(answer);
-    return heard;
+    return heard || *ret_twin;
 }
 
 /* Tells every address at which a primary may be until it has heard, since it may come back. */
@@ -383,16 +401,20 @@ static void tell_others(standby *s)
 {
     const link_request request = {.path = "/replica/status", .quiet_s = QUIET_S};
     link_options *o = &s->link.options;
-    bool heard[LINK_URLS_MAX] = {false};
+    bool heard[LINK_URLS_MAX] = {false}, twin;
     size_t left = o->n_urls;
     tb_error err;
     do {
         for (size_t i = 0; i < o->n_urls; i++) {
             o->url = o->urls[i];
-            if (heard[i] || link_ask(&s->link, &request, &err) || !has_heard(s)) continue;
+            if (heard[i] || link_ask(&s->link, &request, &err) || !has_heard(s, &twin)) continue;
             heard[i] = true;
             left--;
-            s->options.note("%s knows that it is the primary no longer", o->url);
+            if (!twin) s->options.note("%s knows that it is the primary no longer", o->url);
+            else if (strcmp(o->url, o->own_url) != 0)
+                s->options.warn("%s is a primary too, with epoch %" PRId64 " or a higher one. If that is not this server itself, two "
+                                "standbys were promoted: stop one of them, and start it with --standby-of the other.", o->url,
+                                s->link.epoch);
         }
     } while (left && link_pause(&s->link, TELL_US));
 }
@@ -462,6 +484,7 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
                        options->db);
     atomic_init(&s->primary, options->link.url);
     atomic_init(&s->applied, s->last.number);
+    s->began = s->last.number;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const int64_t age_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 - s->last.at_us;
@@ -511,6 +534,11 @@ int64_t standby_lag_us(const standby *s)
 bool standby_ended(const standby *s)
 {
     return atomic_load(&s->ended);
+}
+
+bool standby_took(const standby *s)
+{
+    return atomic_load(&s->applied) > s->began;
 }
 
 const char *standby_primary(const standby *s)

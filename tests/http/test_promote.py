@@ -205,6 +205,40 @@ class Ends(Case):
         until(lambda: state(old)["digest"] == state(standby)["digest"], old)
         self.assertEqual(len(list(old.path.glob("*unshared*"))), 1)
 
+    def test_the_last_primary_takes_its_place_again(self):
+        """It starts as a standby of its standby, which has less, and is in nobody's list."""
+        old = self.primary
+        proxy = Proxy(old.port)
+        self.addCleanup(proxy.close)
+        standby = New(old, "--promotable", url=proxy.url)
+        self.addCleanup(standby.close)
+        level(standby)
+        cut(proxy)
+        self.send(old, 4)
+        old.stop()
+        old.start_again("--standby-of", standby.url, "--promotable")
+        until(lambda: "has fewer pieces than this copy" in old.messages(), old)
+        self.assertNotIn("follows its primary no longer", old.messages())
+        self.assertEqual(promote(old), "epoch 2\n")
+
+    def test_an_answer_that_waits_may_be_stored_there(self):
+        """So it is not replica.superseded, after which anything is sent to the new primary."""
+        old = self.primary
+        old.stop()
+        old.keys["support"] = old.make_key(0, "Support")
+        old.start("--acknowledge-after", "standby", "--standby-wait", 3600)
+        last = state(old)["piece"]
+        self.assertEqual(old.get(f"/replica/pieces?after={last}", "replica", Tollbook_Replica="b-1; promotable").status, 200)
+        answers = []
+        client = threading.Thread(target=lambda: answers.append(self.send(old, 3)))
+        client.start()
+        until(lambda: old.metric("tollbook_replica_answers_waiting") == 1, old)
+        self.assertEqual(old.get("/replica/status", "support", Tollbook_Epoch=2).status, 200)
+        self.assertEqual(old.get("/replica/status", "replica", Tollbook_Epoch=2**63 - 1).status, 200)
+        self.assertEqual(old.get("/replica/status", "replica", Tollbook_Epoch=2).error, "replica.superseded")
+        client.join()
+        self.assertEqual((answers[0].status, answers[0].error), (503, "replica.unacknowledged"))
+
     def test_both_believe_and_neither_acknowledges_alone(self):
         """With --acknowledge-after standby: the network is cut between the two, and the standby is promoted too early."""
         waits = ("--acknowledge-after", "standby", "--standby-wait", 1)

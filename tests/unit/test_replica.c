@@ -116,6 +116,10 @@ START_TEST(replication_is_the_files)
     add(2);
     ck_assert_int_eq(state(f.store).last.number, 0);
     fixture_verify(&f);
+    /* Copies of the earlier chain meet a higher epoch, and not their own. */
+    ok(tb_store_write(f.store, switch_on, NULL, &err));
+    ck_assert_int_eq(state(f.store).last.epoch, after.last.epoch + 1);
+    fixture_verify(&f);
 }
 END_TEST
 

@@ -275,7 +275,6 @@ static tb_code migrate(tb_store *store, const tb_store_options *options, int fro
     tell_upgrade(&u);
     if (options->upgrading) sqlite3_progress_handler(store->db, STEPS_PER_TELL, tell_upgrade, &u);
     tb_code code = from ? check_pages(store, err) : TB_OK;
-    if (!code && from) code = tb__standbys_know(store, tb__schema_version, err);
     if (!code) code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
     if (!code) code = run_steps(store, &u, err);
     if (!code && from) code = tb__piece_of_schema(store, err);
@@ -304,7 +303,10 @@ static tb_code meet_older(tb_store *store, const tb_store_options *options, tb_e
                        "%s is a copy with the older schema %d. Upgrade its primary, remove the copy and start again: it is "
                        "made anew.",
                        store->path, store->schema);
-    if (store->write) return migrate(store, options, store->schema, err);
+    if (store->write) {
+        const tb_code code = tb__standbys_know(store, tb__schema_version, err);
+        return code ? code : migrate(store, options, store->schema, err);
+    }
     return tb_fail(err, TB_E_READ_ONLY, NULL,
                    "%s has the older schema %d. Back it up with the tollbook that wrote "
                    "it; any writing command of this one upgrades it.",

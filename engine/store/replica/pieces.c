@@ -194,16 +194,18 @@ tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
     piece_row last;
     tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     if (code || last.piece.number) return code;
-    code = begin_chain(store, 1, now_us, err);
+    int64_t epoch = 0; /* of an earlier chain, which its copies still have */
+    code = tb__meta_get(store, "epoch", &epoch, err);
+    if (!code) code = begin_chain(store, epoch + 1, now_us, err);
     if (!code && !store->capture) code = tb__capture_begin(store, err);
     return code;
 }
 
 tb_code tb_store_replicate_end(tb_store *store, tb_error *err)
 {
-    tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
-    if (!code) code = tb__standbys_forget(store, err);
-    return code ? code : tb__meta_set(store, "epoch", 0, err);
+    if (store->copy) return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, NULL);
+    const tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    return code ? code : tb__standbys_forget(store, err);
 }
 
 /* The first kept piece that was committed at since_us or later, and of the newest `bytes`: totals and moments ascend. */
@@ -412,6 +414,7 @@ tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n,
 {
     piece_row last;
     const int schema = store->schema;
+    const bool superseded = store->superseded;
     store->applied_keys = false;
     if (!store->copy) tb__capture_end(store); /* a copy makes no pieces of its own */
     tb_code code = tb__begin(store, err);
@@ -424,6 +427,7 @@ tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n,
     if (code) tb_store_rollback(store);
     else tb__forget_content(store);
     if (code) store->schema = schema;
+    if (code) store->superseded = superseded;
     tb__capture_hold(store, false);
     if (store->schema == schema || !store->capture) return code;
     tb__capture_end(store); /* which knows the tables of the older schema */

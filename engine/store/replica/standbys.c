@@ -135,6 +135,7 @@ tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, 
     tb__capture_hold(store, true);
     code = tb__upgrade(store, err);
     tb__capture_hold(store, false);
+    store->copy = code != TB_OK; /* then it can be tried again */
     if (code || store->schema == schema) return code;
     tb__capture_end(store);
     return tb__capture_begin(store, err);

@@ -264,6 +264,20 @@ class Damage(Followed):
         self.assertIn("Behind piece 3 the backup begins anew with the base of 2026-11-20T12:06:00.000000Z.", self.restore("--at", "2026-11-20T12:05:00Z", status=2).err)
 
 
+    def test_what_only_the_old_primary_had_is_left_out(self):
+        """After a failover: pieces of the same numbers, behind the new base's."""
+        self.made(2)
+        other = (self.folder / "t.db").read_bytes()
+        for _ in range(4):
+            self.commit()
+        self.backup()
+        (self.folder / "t.db").write_bytes(other)
+        for _ in range(2):
+            self.commit()
+        self.assertIn("A new base is made.", self.backup().err)
+        self.restore()
+        self.same(self.as_restored(), content(self.folder / "t.db"))
+
     def test_what_comes_before_a_damaged_piece_is_kept(self):
         self.backup()
         for _ in range(4):
