@@ -99,6 +99,10 @@ int cli_read_standby(const cli_call *call, server_options *o)
     link->key = key;
     link->ca = o->ca;
     link->promotable = cli_given(call, "promotable");
+    const bool everywhere = strncmp(o->listen[0], "0.0.0.0:", 8) == 0 || strncmp(o->listen[0], "[::]:", 5) == 0;
+    if (link->promotable && everywhere && !o->copy.own_url)
+        return refuse_option(call, "--promotable needs --standby-url URL where --listen is all addresses of this machine: the primary "
+                                   "tells its standbys apart by it.");
     o->copy.max_lag_us = cli_number(call, "max-lag", MAX_LAG_S) * 1000000;
     o->copy.check = tb_verify;
     return 0;
