@@ -194,9 +194,9 @@ tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
     piece_row last;
     tb_code code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     if (code || last.piece.number) return code;
-    int64_t epoch = 0; /* of an earlier chain, which its copies still have */
+    int64_t epoch = 0; /* of an earlier chain, which its copies still have: below 0, as it has ended */
     code = tb__meta_get(store, "epoch", &epoch, err);
-    if (!code) code = begin_chain(store, epoch + 1, now_us, err);
+    if (!code) code = begin_chain(store, (epoch < 0 ? -epoch : epoch) + 1, now_us, err);
     if (!code && !store->capture) code = tb__capture_begin(store, err);
     return code;
 }
@@ -204,7 +204,10 @@ tb_code tb_store_replicate(tb_store *store, int64_t now_us, tb_error *err)
 tb_code tb_store_replicate_end(tb_store *store, tb_error *err)
 {
     if (store->copy) return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, NULL);
-    const tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    int64_t epoch = 0;
+    tb_code code = tb__run_ints(store, TB__SQL_PIECES_DELETE, NULL, 0, err);
+    if (!code) code = tb__meta_get(store, "epoch", &epoch, err);
+    if (!code && epoch > 0) code = tb__meta_set(store, "epoch", -epoch, err);
     return code ? code : tb__standbys_forget(store, err);
 }
 

@@ -33,7 +33,7 @@ tb_code tb__verify_pieces(tb__verify *v, tb_error *err)
                                     " (SELECT id,total,lag(total) OVER(ORDER BY id) AS before,length(data) AS own FROM piece)"
                                     " WHERE iif(id=1,total<>0,total<>before+own)",
                                     err);
-    if (!code && c.before.number && epoch != c.before.epoch)
+    if (!code && (epoch > 0 || c.before.number) && epoch != c.before.epoch)
         tb__differs(v, "The newest piece of replication is of epoch %lld, the file of epoch %lld.", (long long)c.before.epoch,
                     (long long)epoch);
     return code;
