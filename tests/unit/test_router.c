@@ -186,7 +186,7 @@ START_TEST(the_real_table_opens_what_it_should)
 {
     static const char *const open[] = {"/region", "/healthz", "/readyz", "/metrics", "/openapi.json", "/",
                                        "/console/session", "/console/open", "/console/assets/{+file}", "/console",
-                                       "/console/{+view}"};
+                                       "/console/{+view}", "/replica/epoch", "/proof/checkpoint", "/proof/tile/{+tile}"};
     size_t n_open = 0;
     for (size_t i = 0; i < api_n_routes; i++) {
         const route *r = &api_routes[i];
