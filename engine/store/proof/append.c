@@ -10,7 +10,7 @@ const char tb__proof_secret[] = "log of documents";
 
 tb_code tb__proof_none(tb_error *err)
 {
-    return tb_fail(err, TB_E_NOT_FOUND, NULL, "This database has no log of documents. Begin one with: tollbook proof start --db FILE");
+    return tb_fail(err, TB_E_NOT_FOUND, NULL, "This database has no log of documents. Begin one with: tollbook proof start");
 }
 
 tb_code tb__proof_open(tb_store *store, int64_t *ret_day, tb_error *err)

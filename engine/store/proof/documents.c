@@ -144,7 +144,7 @@ tb_code tb_store_proof_start(tb_store *store, const uint8_t random[TB_PROOF_SEED
     tb__proof_log log;
     tb_code code = tb__proof_open(store, &open, err);
     if (!code && open != INT64_MIN)
-        code = tb_fail(err, TB_E_USAGE, NULL, "The log of documents was begun already. Close days with: tollbook proof close-days --db FILE");
+        code = tb_fail(err, TB_E_USAGE, NULL, "The log of documents was begun already. Close days with: tollbook proof close-days");
     if (!code) code = first_day(store, tb_day_from_us(now_us), &day, err);
     if (!code) code = put_seed(store, random, err);
     if (!code) code = tb__meta_set(store, "proof_open", day, err);
