@@ -12,10 +12,9 @@ from pathlib import Path
 
 from edges import moved
 from harness import ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, hit, run
-from script import LONG
 from follower import Follower, stored, taken, until
 from test_resource_agent import AGENT, free_ports
-from test_standby import Primary
+from test_standby import Primary, long_form
 
 PAGE = (SOURCE / "docs/operate/failover.md").read_text()
 
@@ -131,7 +130,7 @@ class Keepalived(unittest.TestCase):
 
 
 class Configuration(unittest.TestCase):
-    @unittest.skipUnless(LONG, "the long form")
+    @long_form
     @unittest.skipUnless(shutil.which("keepalived"), "keepalived is not installed")
     def test_keepalived_reads_it(self):
         names = [path.name for path in Path("/sys/class/net").iterdir() if path.name != "lo"]
