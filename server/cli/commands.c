@@ -237,7 +237,7 @@ static const cli_option promote_options[] = {
     {.name = "force",
      .kind = CLI_FLAG,
      .per_call = true,
-     .help = "also where the primary did not wait for this copy, or the copy is behind a primary that answers: what it lacks is lost"},
+     .help = "promote it although its primary did not wait for it, or still answers and has more: what the copy lacks is lost"},
 };
 static const cli_option restore_options[] = {
     {.name = "out",

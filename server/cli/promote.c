@@ -197,7 +197,10 @@ static tb_code check_listed(const cli_call *call, tb_store *store, tb_error *err
     char host[TB_FOLLOWER_NAME] = "";
     tb_standby list[TB_STANDBYS_MAX];
     size_t n;
-    tb_code code = tb_store_standbys(store, list, &n, err);
+    tb_replication now;
+    tb_code code = tb_store_replication(store, &now, err);
+    if (!code && !now.last.number) code = tb_fail(err, TB_E_REPLICA_OFF, NULL, NULL);
+    if (!code) code = tb_store_standbys(store, list, &n, err);
     if (code || cli_given(call, "force")) return code;
     gethostname(host, sizeof host - 1);
     for (size_t i = 0; i < n; i++)

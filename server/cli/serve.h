@@ -107,7 +107,7 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .value = "URL",                                                                           \
          .kind = CLI_TEXT,                                                                         \
          .help = "with --standby-of: where the primary and other servers reach this one; default: the first --listen, "  \
-                 "unless that is an address of all networks"},                                     \
+                 "unless that is an address of all networks: --promotable needs it then"},                                     \
         SERVE_NUMBER("max-lag", "SECONDS", 1, 86400,                                               \
                      "with --standby-of: GET /readyz is 503 once the copy may lack what is older; default 30"), \
         {.name = "retain",                                                                         \

@@ -321,6 +321,11 @@ class Files(Case):
         self.assertIn("--force", promote(replica, expect=1))
         self.assertEqual(promote(replica, "--force"), "epoch 2\n")
 
+    def test_a_file_without_replication_says_so(self):
+        alone = self.primary.path / "alone.db"
+        run("init", "--db", alone)
+        self.assertIn(b"not replicated", run("promote", "--db", alone, expect=2).stderr)
+
 
 class Messages(Alerts):
     def test_messages_go_out_after_the_promotion_under_their_ids(self):
