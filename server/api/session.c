@@ -15,6 +15,7 @@
 #include "tollbook/containerstore.h"
 #include "tollbook/json.h"
 #include "tollbook/operation.h"
+#include "tollbook/prooflog.h"
 #include "tollbook/billsource.h"
 
 #define COOKIE_MAX 192
@@ -26,8 +27,8 @@ static const struct {
 } offers[] = {
     {"statistics", TB_ACCESS_STATISTICS}, {"statistics", TB_ACCESS_INSIGHTS}, {"zones", TB_ACCESS_PULL_ZONES},
     {"logs", TB_ACCESS_PULL_ZONES},       {"events", TB_ACCESS_PULL_ZONES},   {"billing", TB_ACCESS_BILLING},
-    {"whatif", TB_ACCESS_BILLING},        {"containers", TB_ACCESS_KEYS},     {"limits", TB_ACCESS_KEYS},
-    {"operator", TB_ACCESS_READ},         {"keys", TB_ACCESS_ADMIN_READ},
+    {"whatif", TB_ACCESS_BILLING},        {"proof", TB_ACCESS_BILLING},       {"containers", TB_ACCESS_KEYS},
+    {"limits", TB_ACCESS_KEYS},           {"operator", TB_ACCESS_READ},       {"keys", TB_ACCESS_ADMIN_READ},
 };
 #define OFFERS (sizeof offers / sizeof *offers)
 
@@ -40,15 +41,24 @@ static void put_moment(tb_buf *out, const char *member, int64_t at_us)
     tb_buf_fmt(out, ",\"%s\":\"%s\"", member, text);
 }
 
+/* Limits are offered only to accounts that have some, checks of bills only where there is a log of documents. */
+static bool is_there(const request *r, const session *s, const char *offer)
+{
+    tb_store *store = r->worker->store;
+    int64_t limits[TB_LIMIT_COUNT];
+    tb_proof_log log;
+    if (strcmp(offer, "limits") == 0) return tb_store_limits(store, s->account, limits, NULL) == TB_OK;
+    if (strcmp(offer, "proof") == 0) return tb_store_proof_log(store, &log, NULL) == TB_OK && log.begun;
+    return true;
+}
+
 static void put_offers(const request *r, const session *s, tb_buf *out)
 {
     const char *last = NULL;
-    int64_t limits[TB_LIMIT_COUNT];
     tb_buf_str(out, ",\"offers\":[");
     for (size_t i = 0; i < OFFERS; i++) {
         if ((last && strcmp(offers[i].offer, last) == 0) || !tb_roles_open(s->roles, offers[i].access)) continue;
-        /* Limits are offered only to accounts that have some. */
-        if (strcmp(offers[i].offer, "limits") == 0 && tb_store_limits(r->worker->store, s->account, limits, NULL)) continue;
+        if (!is_there(r, s, offers[i].offer)) continue;
         tb_buf_fmt(out, "%s\"%s\"", last ? "," : "", offers[i].offer);
         last = offers[i].offer;
     }

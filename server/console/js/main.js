@@ -68,6 +68,8 @@ const views = [
   {path: "/billing", title: "Billing", name: "Billing", needs: "billing", load: () => import("./views/billing.js")},
   {path: "/billing/:number", title: "Invoice", needs: "billing", load: () => import("./views/invoice.js")},
 
+  {path: "/check", title: "Check a bill", name: "Check a bill", needs: "proof", load: () => import("./views/check.js")},
+
   {path: "/what-if", title: "What if", name: "What if", needs: "whatif", load: () => import("./views/what-if.js")},
 
   {group: "Operation"},

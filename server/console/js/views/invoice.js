@@ -26,7 +26,8 @@ export function show(page) {
     const rows = Object.entries(FORMS).map(([form, name]) => ({name, ...forms.find((one) => one.form === form)})), lacking = rows.filter((row) => row.lacks);
     fill(files, el("button", {type: "button", onclick: () => print()}, "Print"), rows.map(({form, name, file, lacks: lack}) => (lack
       ? el("button", {type: "button", disabled: true, title: lack, "aria-describedby": `lacks-${form}`}, name)
-      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name))));
+      : el("a", {class: "button", href: page.file(path, {format: form}), download: file}, name))),
+      page.offers("proof") ? el("a", {class: "button", href: page.href("/check", {number: page.params.number})}, "Check") : null);
     fill(lacks, lacking.map((row) => el("p", {class: "help", id: `lacks-${row.form}`}, `No ${row.name}: ${row.lacks}`)));
   }
 
