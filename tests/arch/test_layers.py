@@ -19,6 +19,8 @@ SEES = {
     "invoice": {"base", "model", "encode", "billing"},
     # Trees, notes and proofs: they know no store, so that what checks a bill links none.
     "proof": {"base"},
+    # What a customer's checker does; it links no store either.
+    "check": {"base", "model", "encode", "billing", "invoice", "proof"},
     # Electronic invoices: what a statement says, in the words of the norm.
     "ubl": {"base", "model", "billing", "invoice"},
     "print": {"base", "model", "encode", "billing", "invoice"},
@@ -30,10 +32,10 @@ SEES = {
     "store": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
               "invoice", "proof", "ledger", "whatif"},
     # What a store and the pure rooms do together: each use case, callable without the server.
-    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "proof", "print", "ubl", "ledger", "whatif", "advice", "store"},
+    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store"},
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
-             "invoice", "proof", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
+             "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
     "registry": {"base", "encode"},
     # Signs and sends messages: it knows neither where they come from nor HTTP's other side.
     "webhook": {"base"},
@@ -89,6 +91,7 @@ PUBLIC = {
     "book": "billing", "tariff": "billing", "bill": "billing",
     "invoice": "invoice", "usage": "invoice",
     "proof": "proof",
+    "bundle": "check",
     "ubl": "ubl",
     "entry": "ledger", "settle": "ledger",
     "print": "print",
