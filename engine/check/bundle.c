@@ -2,7 +2,6 @@
 #include "tollbook/bundle.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +43,6 @@ static void add_member(tb_buf *out, const char *name, tb_text text)
 
 static void add_part(tb_buf *out, part_form form, const tb_tollproof_part *part)
 {
-    char salt[sodium_base64_ENCODED_LEN(TB_PROOF_SALT, sodium_base64_VARIANT_ORIGINAL)];
     const tb_date date = tb_date_from_day(form == PART_DAY ? part->day : 0);
     tb_buf_str(out, "{");
     if (form == PART_DAY) {
@@ -53,8 +51,11 @@ static void add_part(tb_buf *out, part_form form, const tb_tollproof_part *part)
         else tb_buf_fmt(out, "%" PRId64 ",", part->of);
     }
     add_member(out, "text", part->text);
-    sodium_bin2base64(salt, sizeof salt, part->salt, sizeof part->salt, sodium_base64_VARIANT_ORIGINAL);
-    if (form != PART_BOOK) tb_buf_fmt(out, ",\"salt\":\"%s\"", salt);
+    if (form != PART_BOOK) {
+        tb_buf_str(out, ",\"salt\":\"");
+        tb__proof_add_base64(out, part->salt, sizeof part->salt);
+        tb_buf_str(out, "\"");
+    }
     tb_buf_str(out, ",");
     add_member(out, "proof", part->proof);
     tb_buf_str(out, "}");

@@ -19,8 +19,8 @@ SEES = {
     "invoice": {"base", "model", "encode", "billing"},
     # Trees, notes and proofs: they know no store, so that what checks a bill links none.
     "proof": {"base"},
-    # What a customer's checker does; it links no store either.
-    "check": {"base", "model", "encode", "billing", "invoice", "proof"},
+    # What checks a bill: it rates as billing does, and knows no store either.
+    "check": {"base", "model", "stats", "encode", "billing", "invoice", "proof"},
     # Electronic invoices: what a statement says, in the words of the norm.
     "ubl": {"base", "model", "billing", "invoice"},
     "print": {"base", "model", "encode", "billing", "invoice"},
@@ -88,10 +88,10 @@ PUBLIC = {
     "cloudevents": "intake", "eventids": "store",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
-    "book": "billing", "tariff": "billing", "bill": "billing",
+    "book": "billing", "tariff": "billing", "bill": "billing", "origins": "billing",
     "invoice": "invoice", "usage": "invoice",
     "proof": "proof",
-    "bundle": "check",
+    "check": "check", "bundle": "check",
     "ubl": "ubl",
     "entry": "ledger", "settle": "ledger",
     "print": "print",
