@@ -22,7 +22,7 @@ static const tb_note_signature *find_signature(const tb_note *note, tb_text name
 
 static void tell_unsigned(tb__checking *c, const tb_note *note)
 {
-    const tb_note_key *key = c->in->key;
+    const tb_note_key *key = c->key;
     const tb_note_signature *other = find_signature(note, c->checkpoint.origin);
     if (!is_named(key, c->checkpoint.origin))
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_UNABLE, "The key is of the log %.80s, but the file is of the log %.80s: give the key of that one.",
@@ -38,7 +38,7 @@ static void tell_unsigned(tb__checking *c, const tb_note *note)
 static void verify_signature(tb__checking *c, const tb_note *note)
 {
     tb_error why;
-    tb_note_signer log = {.key = *c->in->key};
+    tb_note_signer log = {.key = *c->key};
     const tb_code code = tb_note_open(note, &log, 1, &why);
     if (code == TB_E_NOT_FOUND) tell_unsigned(c, note);
     else if (code == TB_E_DIFFERENT)
@@ -67,7 +67,11 @@ void tb__check_signature(tb__checking *c)
     c->out->root = c->checkpoint.root;
     if (b->log.len != c->checkpoint.origin.len || memcmp(b->log.data, c->checkpoint.origin.data, b->log.len) != 0)
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS, "The file says that its log is %.80s, but the checkpoint is of another one.", c->out->log);
-    else if (!c->in->key)
+    else if (c->key && c->in->remembered && c->key->id != c->in->remembered->id)
+        tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS,
+                      "Another key (%08x) of the log %.80s was trusted before than the one that is given (%08x).", c->in->remembered->id,
+                      c->out->log, c->key->id);
+    else if (!c->key)
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_UNABLE,
                       "The key of the log %.80s is not known. Ask its operator for it, not by the way on which this file came, and give it "
                       "with --key VKEY: `tollbook proof vkey` prints it.", c->out->log);
@@ -117,11 +121,11 @@ static bool open_since(tb__checking *c, const tb_check_since *since, tb_checkpoi
 {
     tb_note note;
     tb_error why;
-    if (!c->in->key) {
+    if (!c->key) {
         tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE, "The log's key is not known.");
         return false;
     }
-    tb_note_signer log = {.key = *c->in->key};
+    tb_note_signer log = {.key = *c->key};
     tb_code code = tb_note_read(since->note.data, since->note.len, &note, &why);
     if (!code) code = tb_checkpoint_open(&note, &log, 1, ret, &why);
     if (code) tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE, "The older checkpoint, %.80s, is none of this log: %.200s", since->name, why.message);

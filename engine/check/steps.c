@@ -95,7 +95,7 @@ static void name_log(tb_text log, char out[TB_NOTE_NAME + 1])
 
 tb_code tb_check_bundle(const tb_check_input *input, tb_check_result *ret, tb_error *err)
 {
-    tb__checking c = {.in = input, .bundle = input->bundle, .out = ret};
+    tb__checking c = {.in = input, .bundle = input->bundle, .out = ret, .key = input->key ? input->key : input->remembered};
     *ret = (tb_check_result){.is_receipts = input->bundle->is_receipts, .size = -1, .index = -1};
     name_log(input->bundle->log, ret->log);
     tb__check_signature(&c);

@@ -7,6 +7,7 @@
 
 typedef struct tb__checking {
     const tb_check_input *in;
+    const tb_note_key *key; /* of the log; NULL: not known */
     const tb_tollproof *bundle;
     tb_check_result *out;
     tb_checkpoint checkpoint;

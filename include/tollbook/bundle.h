@@ -102,11 +102,12 @@ typedef struct tb_check_since {
     tb_text note;
 } tb_check_since;
 
-#define TB_CHECK_SINCE_MAX 2
+#define TB_CHECK_SINCE_MAX 3
 
 typedef struct tb_check_input {
     const tb_tollproof *bundle;
-    const tb_note_key *key;       /* of the log; NULL: not known, which is TB_CHECK_UNABLE */
+    const tb_note_key *key;       /* of the log; NULL: the remembered one */
+    const tb_note_key *remembered; /* the log's key as it was trusted before; NULL: it was not. With neither the step is unable */
     const tb_note_key *witnesses; /* keys of type TB_NOTE_COSIGNATURE, no two the same */
     size_t n_witnesses;           /* at most TB_NOTE_SIGNATURES */
     tb_check_since since[TB_CHECK_SINCE_MAX];
