@@ -18,7 +18,7 @@ typedef struct tb_bill_source {
     tb_bill_input input;
     uint64_t watermark; /* the data version it was read at */
     void *memory;
-    tb_bill_origins origins; /* while tb_store_want_origins is on */
+    tb_bill_origins origins; /* of tb_store_bill_input, where there is a log of documents (prooflog.h) */
     void *origins_memory;
 } tb_bill_source;
 
@@ -74,8 +74,6 @@ void tb_bill_source_release(tb_bill_source *source);
 /* Up to schema 3 a month that was billed again took the regions that held at the asked watermark, not
  * those it was priced by. While this is on, inputs do so: to rate again what was rated then. */
 void tb_store_let_regions_move(tb_store *store, bool move);
-/* While this is on, tb_store_bill_input also says where the usage comes from: for terms of documents (check.h). */
-void tb_store_want_origins(tb_store *store, bool want);
 /* Daily usage of the days [from_day, to_day) (numbers since 1970), sorted by how each zone is billed
  * at at_us: what has changed its type has its whole past with the new one. Late usage and deleted
  * zones are in it. tb_usage_history_release. TB_E_NOT_FOUND: no such account. */

@@ -2,7 +2,6 @@
 #ifndef TOLLBOOK_OPS_ISSUE_PARTS_H
 #define TOLLBOOK_OPS_ISSUE_PARTS_H
 
-#include "check/terms.h"
 #include "invoice/compose.h"
 #include "tollbook/issue.h"
 
@@ -57,52 +56,19 @@ TB_MUST_USE tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t mo
 TB_MUST_USE tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark,
                                           tb__composed *ret, tb_error *err);
 
-/* --- issue_again.c --- */
-
-/* A stored document that is made again. */
-typedef struct tb__issue_maker {
-    tb_store *store;
-    const tb_month_books *books; /* all */
-    const tb_statement *stored;
-    int64_t finalized_us;
-    tb_issue_rules rules;
-} tb__issue_maker;
-
-/* A document that was made again. Do not move it. */
-typedef struct tb__issue_made {
-    tb_issue issue;      /* of a credit note: late[0] is its month, the rest is empty */
-    tb__composed credit; /* of a credit note */
-    tb_book *books;      /* that an invoice names; shallow */
-    bool is_credit;
-    bool without_month;  /* a credit note that corrects none: TB_E_VALIDATION */
-    tb_statement *statement; /* not dressed yet */
-} tb__issue_made;
-
-/* Rates a final document again from the usage at its watermark, under the books that it names. Release on success. */
-TB_MUST_USE tb_code tb__issue_again(const tb__issue_maker *maker, tb__issue_made *ret, tb_error *err);
-void tb__issue_made_release(tb__issue_made *made);
-
-/* --- terms.c --- */
-
-/* Reads the entries of the log that have an account's usage of a month, each day's as of a watermark. The result is free()d. */
-typedef struct tb__issue_days {
-    tb_code (*read)(void *ctx, int64_t account, int64_t month, uint64_t watermark, tb__term_day **ret_days, size_t *ret_n,
-                    tb_error *err);
-    void *ctx;
-} tb__issue_days;
-
-/* Appends the terms (check.h) of a document that was made, or made again, while tb_store_want_origins was on. credit: the late month
- * of a credit note; NULL for an invoice. statement: with number and watermark. */
-TB_MUST_USE tb_code tb__issue_terms(const tb__issue_days *days, const tb_issue *issue, const tb_issue_late *credit,
-                                    const tb_statement *statement, tb_buf *out, tb_error *err);
-/* The same of a stored document, which is made again: by the rules that give its text. TB_E_NOT_KEPT: none does, or its usage is
- * no longer kept. */
-TB_MUST_USE tb_code tb__issue_terms_again(tb_store *store, const tb_month_books *books, const tb_invoice *invoice,
-                                          const tb__issue_days *days, tb_buf *out, tb_error *err);
-
 /* Puts a message about the final invoice into the outbox, if that is on. */
 TB_MUST_USE tb_code tb__issue_tell(tb_store *store, const tb_invoice *invoice,
                                    const tb_statement *statement, tb_error *err);
+
+/* A document that is made, or made again as it was. */
+typedef struct tb__issue_document {
+    const tb_issue *issue;        /* of a credit note: its late months alone count */
+    const tb_issue_late *credit;  /* the month that a credit note corrects; NULL: it is an invoice */
+    const tb_statement *statement;
+    tb_issue_rules rules;
+} tb__issue_document;
+/* Appends its terms (check.h). The days that it counts have to be in the log of documents. */
+TB_MUST_USE tb_code tb__issue_terms(tb_store *store, const tb__issue_document *document, tb_buf *out, tb_error *err);
 
 /* Appends usage without a price as sentences: what it is, how much, and what to do. */
 void tb__unpriced_say(tb_buf *out, const tb_unpriced *unpriced);

@@ -67,32 +67,89 @@ static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *
     return code;
 }
 
-static tb__issue_maker maker_of(const check *c, const tb_statement *stored)
+static tb_late late_of(const tb_statement *s, size_t line)
 {
-    return (tb__issue_maker){c->store, &c->books, stored, c->invoice->finalized_us, c->rules};
+    tb_late late = {.account = s->account,
+                    .month = s->bill->lines[line].period_month,
+                    .since = s->corrections[line].since};
+    memcpy(late.invoice, s->corrections[line].invoice, sizeof late.invoice);
+    return late;
 }
 
-static tb_code document_again(check *c, const tb_statement *stored)
+/* Corrections of one month are adjacent, under one invoice and watermark. */
+static bool same_month(const tb_late *a, const tb_late *b)
 {
-    const tb__issue_maker maker = maker_of(c, stored);
-    tb__issue_made made;
-    tb_code code = tb__issue_again(&maker, &made, c->err);
-    if (code == TB_E_VALIDATION && made.without_month) {
-        differs(c, "it is a credit note without a month that it corrects.");
-        return TB_OK;
+    return a->month == b->month && a->since == b->since && strcmp(a->invoice, b->invoice) == 0;
+}
+
+static tb_code lates_again(check *c, const tb_statement *stored, tb_issue *d)
+{
+    tb__issue_reader r = {.store = c->store,
+                          .books = &c->books,
+                          .now_us = c->invoice->finalized_us,
+                          .until = stored->watermark,
+                          .rules = c->rules,
+                          .issue = d};
+    tb_code code = TB_OK;
+    size_t n = stored->bill->n_lines;
+    d->rules = c->rules;
+    d->late = calloc(n ? n : 1, sizeof *d->late);
+    if (!d->late) return tb_no_memory(c->err);
+    for (size_t i = 0; !code && i < n; i++) {
+        if (stored->bill->lines[i].kind != TB_LINE_CORRECTION) continue;
+        tb_late late = late_of(stored, i);
+        if (d->n_late && same_month(&d->late[d->n_late - 1].late, &late)) continue;
+        code = tb__issue_difference(&r, &late, &d->late[d->n_late], c->err);
+        if (!code) d->n_late++;
     }
+    return code;
+}
+
+static tb_code invoice_again(check *c, const tb_statement *stored)
+{
+    tb_month_books chosen;
+    tb_issue d = {0};
+    tb_code code = tb__issue_books_of(&c->books, stored, &chosen, c->err);
     if (code) return code;
-    code = compare_statement(c, made.statement, stored);
-    tb__issue_made_release(&made);
+    const tb_bill_query query = {stored->account, stored->month, stored->watermark,
+                                 chosen.list, chosen.n, c->invoice->finalized_us};
+    code = tb_month_bill_read(c->store, &query, &d.month, c->err);
+    if (!code) {
+        code = lates_again(c, stored, &d);
+        if (!code) code = tb_store_charges_billed(c->store, stored->number, &d.charges, &d.n_charges, c->err);
+        if (!code) code = tb__issue_state(&d, stored->watermark, c->err);
+        if (!code) code = compare_statement(c, &d.statement, stored);
+        tb_issue_release(&d);
+    }
+    free(chosen.list);
+    return code;
+}
+
+static tb_code credit_again(check *c, const tb_statement *stored)
+{
+    tb_issue d = {0};
+    tb__composed credit;
+    tb_code code = lates_again(c, stored, &d);
+    if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
+    if (!code && d.n_late == 1) {
+        code = tb__issue_credit_note(&d.late[0], c->rules, stored->watermark, &credit, c->err);
+        if (!code) {
+            code = compare_statement(c, &credit.statement, stored);
+            tb__composed_release(&credit);
+        }
+    }
+    tb_issue_release(&d);
     return code;
 }
 
 /* A month that can no longer be rated is a difference, not a failure of the check. */
 static tb_code rate_again(check *c, const tb_paper *paper)
 {
+    bool credit = strcmp(paper->statement.kind, "credit_note") == 0;
     tb_error why = {0}, *err = c->err;
     c->err = &why;
-    tb_code code = document_again(c, &paper->statement);
+    tb_code code =
+        credit ? credit_again(c, &paper->statement) : invoice_again(c, &paper->statement);
     c->err = err;
     if (code == TB_OK) return TB_OK;
     if (tb_code_exit(code) == tb_code_exit(TB_E_IO)) {

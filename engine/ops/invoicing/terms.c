@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/terms.h"
 #include "ops/invoicing/issue_parts.h"
+#include "tollbook/prooflog.h"
 
 /* The parts of terms in the making. */
 typedef struct making {
-    const tb__issue_days *days;
+    tb_store *store;
     const tb_statement *statement;
     tb__doc_terms terms;
     tb__term_month own;
@@ -20,10 +22,10 @@ typedef struct making {
 
 static tb_code make_month(making *m, const tb_bill_source *source, uint64_t watermark, tb__term_month *ret)
 {
-    tb__term_day *days = NULL;
+    tb_proof_day *days = NULL;
     *ret = (tb__term_month){.input = source->input, .origins = source->origins};
-    tb_code code = m->days->read(m->days->ctx, source->input.account, source->input.month, watermark, &days, &ret->n_days, m->err);
-    ret->days = days;
+    tb_code code = tb_store_proof_days(m->store, source->input.account, source->input.month, watermark, &days, &ret->n_days, m->err);
+    ret->days = code ? NULL : days;
     return code;
 }
 
@@ -97,74 +99,16 @@ static tb_code make_invoice(making *m, const tb_issue *issue)
     return code ? code : make_lates(m, issue->late, issue->n_late, false);
 }
 
-tb_code tb__issue_terms(const tb__issue_days *days, const tb_issue *issue, const tb_issue_late *credit,
-                        const tb_statement *statement, tb_buf *out, tb_error *err)
+tb_code tb__issue_terms(tb_store *store, const tb__issue_document *document, tb_buf *out, tb_error *err)
 {
-    making m = {.days = days, .statement = statement, .err = err};
-    m.terms = (tb__doc_terms){.v = 1, .account = statement->account, .month = statement->month,
-                              .watermark = statement->watermark, .rules = (tb__term_rules)issue->rules};
-    memcpy(m.terms.number, statement->number, sizeof m.terms.number);
-    memcpy(m.terms.kind, statement->kind, sizeof m.terms.kind);
-    tb_code code = credit ? make_lates(&m, credit, 1, true) : make_invoice(&m, issue);
+    const tb_statement *s = document->statement;
+    making m = {.store = store, .statement = s, .err = err};
+    m.terms = (tb__doc_terms){.v = 1, .account = s->account, .month = s->month, .watermark = s->watermark,
+                              .rules = (tb__term_rules)document->rules};
+    memcpy(m.terms.number, s->number, sizeof m.terms.number);
+    memcpy(m.terms.kind, s->kind, sizeof m.terms.kind);
+    tb_code code = document->credit ? make_lates(&m, document->credit, 1, true) : make_invoice(&m, document->issue);
     if (!code) code = tb__terms_write(&m.terms, out, err);
     release(&m);
-    return code;
-}
-
-/* --- again --- */
-
-/* Whether the document that was made again has the stored text; then appends its terms. */
-static tb_code terms_of_made(tb__issue_made *made, const tb_invoice *invoice, const tb_statement *stored, const tb__issue_days *days,
-                             bool *ret_same, tb_buf *out, tb_error *err)
-{
-    tb_buf text;
-    tb_buf_init(&text, TB_INVOICE_TEXT_MAX, NULL);
-    tb_statement_dress(made->statement, stored);
-    tb_code code = tb_statement_json(made->statement, &text, NULL, err);
-    *ret_same = !code && text.len == invoice->text_len && memcmp(text.data, invoice->text, text.len) == 0;
-    tb_buf_release(&text);
-    if (!*ret_same) return code;
-    return tb__issue_terms(days, &made->issue, made->is_credit ? &made->issue.late[0] : NULL, made->statement, out, err);
-}
-
-static tb_code terms_by(const tb__issue_maker *maker, const tb_invoice *invoice, const tb__issue_days *days, bool *ret_same,
-                        tb_buf *out, tb_error *err)
-{
-    tb__issue_made made;
-    *ret_same = false;
-    tb_store_let_regions_move(maker->store, maker->rules == TB_ISSUE_RULES_EARLY);
-    tb_code code = tb__issue_again(maker, &made, err);
-    tb_store_let_regions_move(maker->store, false);
-    if (code) return code;
-    code = terms_of_made(&made, invoice, maker->stored, days, ret_same, out, err);
-    tb__issue_made_release(&made);
-    return code;
-}
-
-static tb_code terms_again(tb_store *store, const tb_month_books *books, const tb_invoice *invoice, const tb_statement *stored,
-                           const tb__issue_days *days, tb_buf *out, tb_error *err)
-{
-    tb__issue_maker maker = {store, books, stored, invoice->finalized_us, TB_ISSUE_RULES_NOW};
-    bool same = false;
-    tb_code code = terms_by(&maker, invoice, days, &same, out, err);
-    for (int rules = TB_ISSUE_RULES_WHOLE; !code && !same && rules <= TB_ISSUE_RULES_EARLY; rules++) {
-        maker.rules = (tb_issue_rules)rules;
-        code = terms_by(&maker, invoice, days, &same, out, err);
-    }
-    if (code || same) return code;
-    return tb_fail(err, TB_E_NOT_KEPT, "number", "Document %s cannot be made again as it was issued. Look for the reason with: tollbook verify",
-                   stored->number);
-}
-
-tb_code tb__issue_terms_again(tb_store *store, const tb_month_books *books, const tb_invoice *invoice, const tb__issue_days *days,
-                              tb_buf *out, tb_error *err)
-{
-    tb_paper paper;
-    tb_code code = tb_paper_parse(invoice->text, invoice->text_len, NULL, &paper, err);
-    if (code) return code;
-    tb_store_want_origins(store, true);
-    code = terms_again(store, books, invoice, &paper.statement, days, out, err);
-    tb_store_want_origins(store, false);
-    tb_paper_release(&paper);
     return code;
 }

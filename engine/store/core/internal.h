@@ -108,7 +108,6 @@ struct tb_store {
     struct tb__billing *billing; /* billing.h; NULL until something is billed */
     bool billing_stale;          /* this transaction changed usage or the catalogue */
     bool regions_move;           /* see tb_store_let_regions_move */
-    bool want_origins;           /* inputs of bills also say where their usage comes from */
     bool late_known;             /* writer: late_end is valid */
     int64_t late_end;            /* usage of days from here on is never late */
     int64_t proof_open;          /* likewise valid: usage of earlier days changes what the log of documents says of them */

@@ -662,11 +662,6 @@ void tb_store_let_regions_move(tb_store *store, bool move)
     store->regions_move = move;
 }
 
-void tb_store_want_origins(tb_store *store, bool want)
-{
-    store->want_origins = want;
-}
-
 /* usage_us: usage of earlier hours only. */
 typedef struct asked {
     tb_bill_query of;
