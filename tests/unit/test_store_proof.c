@@ -152,6 +152,52 @@ START_TEST(a_closed_day_that_changed_is_closed_again)
 }
 END_TEST
 
+static void day_was(fixture *f, int64_t account, int64_t known, const char *text)
+{
+    tb_error err = {0};
+    tb_buf out;
+    tb_buf_init(&out, 1 << 20, NULL);
+    ok(tb__proof_day_text(f->store, account, tb_day_from_us(us_at(10, 4, 0)), known, &out, &err));
+    ck_assert_msg(out.len == strlen(text) && memcmp(out.data ? out.data : "", text, out.len) == 0, "%.*s", (int)out.len, out.data);
+    tb_buf_release(&out);
+}
+
+/* Counters that no bill needs count too, and a zone that finds its account after the month was run. */
+START_TEST(a_closed_day_is_made_again_as_of_a_version)
+{
+    static const char before[] = "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1000\n";
+    fixture f;
+    fill(&f);
+    add_bytes(&f, 102, "DE", at(10, 4, 3), 70);
+    start(&f);
+    close_days(&f, 31, 1000);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    const int64_t known = (int64_t)i.watermark;
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    const tb_row requests = row_of(101, "DE", (int32_t)at(10, 4, 4), TB_M_REQUESTS, 3);
+    fixture_add(&f, &requests, 1, 7);
+    const int64_t later = number(&f, "SELECT value FROM meta WHERE name='data_version'");
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM late"), 1);
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                      "\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"c\"},{\"id\":201,\"account\":2,\"name\":\"b\"}]}",
+                  us_at(12, 1, 0), NULL);
+    day_was(&f, 1, known, before);
+    day_was(&f, 1, later, "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1001\n"
+                          "zone\t101\tDE\t2026-10-04T04:00:00Z\trequests=3\n");
+    day_was(&f, 1, INT64_MAX, "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1001\n"
+                              "zone\t101\tDE\t2026-10-04T04:00:00Z\trequests=3\nzone\t102\tDE\t2026-10-04T03:00:00Z\tbytes=70\n");
+    verify_finds(&f, NULL);
+    close_days(&f, 31, 1000);
+    verify_finds(&f, NULL);
+    sql_refused(&f, "DELETE FROM proof_late", "append-only");
+    sql(&f, "INSERT INTO proof_late(version,account,day,scope,owner,edge,data) SELECT version,account,day,scope,owner,edge,data"
+            " FROM proof_late WHERE id=1");
+    verify_finds(&f, "does not commit");
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(checkpoints_are_of_the_whole_log)
 {
     fixture f;
@@ -199,8 +245,8 @@ START_TEST(verify_compares_the_log_with_what_is_stored)
     } cases[] = {
         {"UPDATE proof_tile SET hashes=zeroblob(32) WHERE level=0", "Tile 0 of level 0"},
         {"INSERT INTO proof_tile(level,number,hashes) VALUES(0,9,zeroblob(32))", "has 2 tiles"},
-        {"INSERT INTO proof_entry(id,type,account,subject,entry) VALUES(9,'void',1,'2026-000009','{}')", "not in its place"},
-        {"INSERT INTO proof_entry(id,type,account,subject,entry) SELECT 5,type,account,subject,entry FROM proof_entry WHERE id=1",
+        {"INSERT INTO proof_entry(id,type,account,subject,entry,version) VALUES(9,'void',1,'2026-000009','{}',1)", "not in its place"},
+        {"INSERT INTO proof_entry(id,type,account,subject,entry,version) SELECT 5,type,account,subject,entry,version FROM proof_entry WHERE id=1",
          "does not commit"},
         {"UPDATE proof_checkpoint SET note=replace(note,'log','gol')||'x'", "is not of these entries"},
         {"INSERT INTO proof_checkpoint(size,note) VALUES(99,'')", "checkpoint of 99 entries"},
@@ -234,6 +280,7 @@ int main(void)
     tcase_add_test(tc, nothing_is_written_without_a_log);
     tcase_add_test(tc, a_log_begins_with_what_is_there_and_grows_with_it);
     tcase_add_test(tc, a_closed_day_that_changed_is_closed_again);
+    tcase_add_test(tc, a_closed_day_is_made_again_as_of_a_version);
     tcase_add_test(tc, checkpoints_are_of_the_whole_log);
     tcase_add_test(tc, verify_compares_the_log_with_what_is_stored);
     suite_add_tcase(s, tc);

@@ -35,7 +35,7 @@ static tb_code read_usage(closing *c, int64_t account, int64_t day, bool *ret_ke
     c->text.len = 0;
     c->looked++;
     *ret_kept = !code && tb_month_from_day(day) >= kept.hours;
-    return code || !*ret_kept ? code : tb__proof_day_text(c->log.store, account, day, &c->text, err);
+    return code || !*ret_kept ? code : tb__proof_day_text(c->log.store, account, day, INT64_MAX, &c->text, err);
 }
 
 static tb_code append_day(closing *c, int64_t account, int64_t day, int64_t first, tb_error *err)
