@@ -13,6 +13,8 @@ typedef struct tb__proof_log {
     uint8_t seed[TB_PROOF_SEED];
 } tb__proof_log;
 
+#define TB_PROOF_DAY_MAX ((size_t)1 << 30) /* bytes of an account's day as text */
+
 /* What an entry is of. */
 typedef struct tb__proof_of {
     int64_t account;     /* 0: a price book */
@@ -29,6 +31,9 @@ void tb__proof_salt(const uint8_t seed[TB_PROOF_SEED], int64_t index, tb_text co
 TB_MUST_USE tb_code tb__proof_seed(tb_store *store, uint8_t ret_seed[TB_PROOF_SEED], bool *ret_there, tb_error *err);
 extern const char tb__proof_secret[]; /* the seed's name in the table secret */
 tb_code tb__proof_none(tb_error *err); /* TB_E_NOT_FOUND */
+
+/* close.c: closes all days through this one, and all that changed. */
+TB_MUST_USE tb_code tb__proof_close_through(tb_store *store, int64_t day, tb_error *err);
 
 /* Tiles in the store. ctx: the store. */
 tb_tile_reader tb__proof_reader(tb_store *store);

@@ -164,10 +164,14 @@ static const char *const references[] = {
     "SELECT format('The log of documents has %d entries of the void of %s.',n,number) FROM (SELECT number,state,(SELECT count(*)"
     " FROM proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='void') AS n FROM invoice i)"
     " WHERE n<>(state='void')",
+    /* documents that are older than the log have terms if they could be made */
+    "SELECT format('The log of documents has %d terms of %s.',n,number) FROM (SELECT number,watermark,(SELECT count(*) FROM"
+    " proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='terms') AS n FROM invoice i) WHERE n>1 OR (n=0"
+    " AND watermark>=(SELECT version FROM proof_entry WHERE id=0))",
     "SELECT format('The log of documents has %d entries of book %s.',n,name) FROM (SELECT name,(SELECT count(*) FROM"
     " proof_entry e WHERE e.subject=b.name AND e.account=0 AND e.type='book') AS n FROM book b) WHERE n<>1",
     "SELECT format('Entry %d of the log of documents is of %s %s, which is not there.',id,type,subject) FROM proof_entry e WHERE"
-    " (type='book' AND NOT EXISTS(SELECT 1 FROM book WHERE name=subject)) OR (type IN('invoice','void') AND NOT EXISTS"
+    " (type='book' AND NOT EXISTS(SELECT 1 FROM book WHERE name=subject)) OR (type IN('invoice','terms','void') AND NOT EXISTS"
     " (SELECT 1 FROM invoice i WHERE i.number=subject AND i.account=e.account))",
     "SELECT format('There is a checkpoint of %d entries, which the log of documents does not have.',size) FROM proof_checkpoint"
     " WHERE size>(SELECT count(*) FROM proof_entry)",
