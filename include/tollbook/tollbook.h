@@ -22,6 +22,7 @@
 #include "tollbook/alerts.h"
 #include "tollbook/alertstore.h"
 #include "tollbook/buf.h"
+#include "tollbook/bundle.h"
 #include "tollbook/answer.h"
 #include "tollbook/api.h"
 #include "tollbook/archive.h"

@@ -91,7 +91,7 @@ PUBLIC = {
     "book": "billing", "tariff": "billing", "bill": "billing", "origins": "billing",
     "invoice": "invoice", "usage": "invoice",
     "proof": "proof",
-    "check": "check",
+    "check": "check", "bundle": "check",
     "ubl": "ubl",
     "entry": "ledger", "settle": "ledger",
     "print": "print",

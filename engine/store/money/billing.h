@@ -258,6 +258,9 @@ tb_i128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64
 /* Takes late usage off the hours of a series. */
 TB_MUST_USE tb_code tb__late_take_slots(const tb__billing *billing, int scope, int64_t owner, const tb__slots *slots,
                                         uint64_t *value, tb_error *err);
+/* The data of a row of proof_late: what was added to a closed day or, taken, withdrawn from it. */
+TB_MUST_USE tb_code tb__late_whole(const void *data, size_t len, const tb__late_of *of, int64_t day, tb_grid *ret, bool *ret_taken,
+                                   tb_error *err);
 /* One late row's day: its data checked and unpacked. */
 TB_MUST_USE tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month,
                                     tb__late_day *ret, tb_error *err);
