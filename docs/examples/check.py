@@ -29,9 +29,11 @@ import json
 import re
 import sys
 import zlib
+from bisect import bisect_right
 from collections import defaultdict
 from datetime import datetime, timezone
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 
 FILE_MAX = 1 << 30        # bytes of a file, and of what gzip made small
@@ -475,6 +477,8 @@ class Usage:
         self.ties = defaultdict(list)
         for tie in ties:
             self.ties[tie["zone"]].append(((tie["from"] or "").rstrip("Z"), (tie["to"] or "~").rstrip("Z"), tie["balancer"]))
+        for of_zone in self.ties.values():
+            of_zone.sort()
 
     def add(self, day, text):
         last = (-1,)
@@ -488,6 +492,12 @@ class Usage:
             self.cells += 1
         self.days += 1
 
+    def tie_at(self, zone, hour):
+        """The load balancer that the zone was attached to, one at a time, or None."""
+        ties = self.ties.get(zone, ())
+        at = bisect_right(ties, (hour, "~")) - 1
+        return ties[at][2] if at >= 0 and hour < ties[at][1] else None
+
     def add_line(self, day, fields):
         """The line's place in the order; None where it is no line of usage."""
         if fields[0] == "zone" and len(fields) > 4:
@@ -496,9 +506,9 @@ class Usage:
                 return None
             self.bytes[zone, fields[2]] += counters.get("bytes", 0)
             self.requests[zone] += counters.get("requests", 0)
-            for start, end, balancer in self.ties.get(zone, ()):
-                if start <= hour.rstrip("Z") < end:
-                    self.balancers[balancer] += counters.get("balancer_requests", 0)
+            tie = self.tie_at(zone, hour.rstrip("Z"))
+            if tie:
+                self.balancers[tie] += counters.get("balancer_requests", 0)
             return ZONE, zone, fields[2].encode(), hour
         if fields[0] == "load_balancer" and len(fields) == 4:
             balancer, counters = read_number(fields[1]), read_counters(day, fields[2], fields[3:])
@@ -551,6 +561,7 @@ class Document:
             if sum(map(Fraction, amounts)) != Fraction(stated):
                 raise differs("document", f"{' + '.join(amounts)[:200]} is not {stated}, which {self.number} states.")
 
+    @cached_property
     def stated(self):
         """What its lines say: quantities by (kind, thing, region) of each month, its own and those that it corrects."""
         months = defaultdict(lambda: defaultdict(int))
@@ -613,37 +624,37 @@ def by_region(usage, month):
     return sums
 
 
-def compare(document, period, stated, before, after):
-    """stated: what the document says of this month, its own or one that it corrects. before, after: (usage, month of the terms) of
-    what was billed, or nothing, and of what is now. Returns how many sums were compared."""
-    sums = defaultdict(int)
-    skipped = {"percentile"} if any(month["contract"]["percentile"] for _, month in (*before, after)) else set()
+def compare(name, period, stated, after, before=()):
+    """stated: what documents say of this month. after: (usage, month of the terms) of what is billed with them; before: nothing, or
+    what was billed without them. Returns how many sums were compared."""
+    sums, counted = defaultdict(int), {meter["id"] for meter in after[1]["meters"] if meter["kind"] == "counter"}
     volume = {thing for kind, thing, _ in stated if kind == "share"}
-    is_mixed = period != document.month and any(kind == "volume" for kind, _, _ in stated)  # corrections have no shares
+    shared, pooled = (sum(count for (kind, *_), count in stated.items() if kind == one) for one in ("share", "volume"))
+    is_zoned = shared == pooled  # corrections of the account's volume do not say which zones they are of
     for sign, (usage, month) in ((1, after), *((-1, one) for one in before)):
         for (zone, region), count in by_region(usage, month).items():
-            if not skipped:
-                sums["all bytes", None, None] += sign * count
-                sums["bytes", zone, None if zone in volume else region] += 0 if is_mixed else sign * count
+            sums["bytes", "of all zones", None] += sign * count
+            if is_zoned:
+                sums["bytes of", zone, None if zone in volume else region] += sign * count
         for balancer, count in usage.balancers.items():
-            sums["balancer_requests", f"load_balancer:{balancer}", None] += sign * count
-        for meter in month["meters"]:
-            if meter["kind"] == "counter":
-                sums["meter", meter["id"], None] += sign * usage.meters[meter["id"]]
-    counted = {meter["id"] for meter in after[1]["meters"] if meter["kind"] == "counter"}
+            sums["requests of", f"load_balancer:{balancer}", None] += sign * count
+        for meter in counted:
+            sums["units of meter", meter, None] += sign * usage.meters[meter]
     for (kind, thing, region), quantity in stated.items():
         if kind in ("bandwidth", "override", "volume"):
-            sums["all bytes", None, None] -= quantity
-        if kind in ("bandwidth", "override", "share") and not is_mixed:
-            sums["bytes", thing, None if thing in volume else region] -= quantity
+            sums["bytes", "of all zones", None] -= quantity
+        if kind in ("bandwidth", "override", "share") and is_zoned:
+            sums["bytes of", thing, None if thing in volume else region] -= quantity
         if kind == "balancer_requests":
-            sums[kind, thing, None] -= quantity
+            sums["requests of", thing, None] -= quantity
         if kind == "meter" and thing in counted:
-            sums[kind, thing, None] -= quantity
+            sums["units of meter", thing, None] -= quantity
+    if any(month["contract"]["percentile"] for _, month in (after, *before)):  # then bytes are not what is billed
+        sums = {key: rest for key, rest in sums.items() if not key[0].startswith("bytes")}
     for (what, thing, region), rest in sums.items():
         if rest:
-            raise differs("usage", f"The days of {period} have {abs(rest):,} {'more' if rest > 0 else 'less'} than {document.number} states: "
-                          + " ".join(filter(None, (what.replace("_", " "), thing, region))) + ".")
+            raise differs("usage", f"The days of {period} have {abs(rest):,} {'more' if rest > 0 else 'less'} {what} {thing}"
+                                   f"{' in ' + region if region else ''} than {name} states.")
     return len(sums)
 
 
@@ -767,17 +778,17 @@ class Check:
             raise differs("usage", f"The usage of {day}, entry {index} of the log, is not what {self.document.number} was made from.")
 
     def check_earlier(self, terms):
-        found = set()
+        self.earlier = {}
         for part in self.found["earlier"]:
             one = Document(part["text"])
             self.log.open(f"the document {one.number}", part, {"month": one.month, "type": "invoice"})
             if one.account != self.document.account:
                 raise differs("document", f"{one.number} is of account {one.account}, {self.document.number} of {self.document.account}.")
-            found.add(one.number)
+            self.earlier[one.number] = one
         named = self.document.refers | terms.billed
-        for number in sorted(named - found):
+        for number in sorted(named - self.earlier.keys()):
             raise unreadable("document", f"{number} is missing, which {self.document.number} corrects.")
-        for number in found - named - {self.document.has.get("replaces")}:
+        for number in self.earlier.keys() - named - {self.document.has.get("replaces")}:
             raise differs("document", f"{self.document.number} does not refer to {number}.")
 
     def open_void(self):
@@ -793,18 +804,31 @@ class Check:
 
     def check_usage(self, terms, texts):
         """The days come to the quantities that the document states, and the corrections to what changed."""
-        stated, compared, budget = self.document.stated(), 0, CELLS_MAX
-        known = {late["month"] for late in terms.lates} | {self.document.month}
-        for month in stated.keys() - known:
+        stated, compared, budget = self.document.stated, 0, CELLS_MAX
+        months = [self.document.month, *(late["month"] for late in terms.lates)]
+        for month in stated.keys() - set(months):
             raise differs("usage", f"{self.document.number} corrects {month}, of which the terms say nothing.")
+        if len(set(months)) != len(months):
+            raise unreadable("terms", "The terms have a month twice.")
+        def use(month):
+            nonlocal budget
+            usage = add_up(month, texts, budget)
+            budget -= usage.cells
+            return usage, month
+
         for month in terms.own:
-            self.usage = add_up(month, texts, budget)
-            budget -= self.usage.cells
-            compared += compare(self.document, month["month"], stated[month["month"]], [], (self.usage, month))
+            self.usage, _ = after = use(month)
+            compared += compare(self.document.number, month["month"], stated[month["month"]], after)
         for late in terms.lates:
-            before, after = ([(add_up(month, texts, budget), month) for month in months] for months in (late["before"], [late["after"]]))
-            budget -= sum(usage.cells for usage, _ in (*before, *after))
-            compared += compare(self.document, late["month"], stated[late["month"]], before, after[0])
+            before, after = [use(month) for month in late["before"]], use(late["after"])
+            compared += compare(self.document.number, late["month"], stated[late["month"]], after, before)
+            billed = {one["number"] for one in late["billed"]}
+            if before and late["invoice"] in billed:  # all that was billed before is in documents
+                was = defaultdict(int)
+                for number in billed:
+                    for key, quantity in self.earlier[number].stated[late["month"]].items():
+                        was[key] += quantity
+                compared += compare(late["invoice"], late["month"], was, before[0])
         self.say_usage()
         self.say("quantities", f"{compared} sums of days are what {self.document.number} states")
 
@@ -835,7 +859,7 @@ RESULTS = ["all that was checked agrees", "SOMETHING DIFFERS", "it cannot be che
 def show(name, status, said, usage, zones):
     print(f"{name}: {RESULTS[status]}")
     for step, mark, sentence in said:
-        print(f"  {step:<11} {mark}  {sentence}")
+        print(f"  {step:<11} {mark}  {''.join(c if c.isprintable() else '?' for c in sentence)}")
     for zone in sorted(usage.requests) if zones else ():
         count = sum(count for (of, _), count in usage.bytes.items() if of == zone)
         print(f"  zone {zone}: {count:,} bytes, {usage.requests[zone]:,} requests")

@@ -154,7 +154,7 @@ class Log:
 
 # --- documents, terms and usage of some customers
 
-MONTHS = ("2026-09", "2026-10")
+MONTHS = ("2026-08", "2026-09", "2026-10")
 PLACES = {"DE": "EU", "FR": "EU", "NY": "NA", "SG": "ASIA"}
 PRICES = {"EU": Decimal("0.01"), "NA": Decimal("0.01"), "ASIA": Decimal("0.03")}
 
@@ -165,7 +165,7 @@ def book_text(name="standard-2026"):
 
 
 class World:
-    """A log with a book, three customers, the usage of two months and their documents. The first customer's usage of a day in
+    """A log with a book, three customers, the usage of three months and their documents. The first customer's usage of a day in
     September comes late: that document of October corrects it. What is committed stays in `opened`, by the entry's index."""
 
     def __init__(self, signer, random, witnesses=(), days=6, hours=3):
@@ -178,8 +178,8 @@ class World:
             for day in range(1, days + 1):
                 for account in (1, 2, 3):
                     self.use(account, f"{month}-{day:02}", hours)
-            if month == MONTHS[1]:
-                self.late = self.use(1, f"{MONTHS[0]}-02", hours, again=True)
+            if month == MONTHS[2]:
+                self.late = self.use(1, f"{MONTHS[1]}-02", hours, again=True)
             for account in (1, 2, 3):
                 self.bill(account, month)
 
@@ -241,7 +241,7 @@ class World:
         days = [index for day, index in sorted(self.days[account].items()) if day.startswith(month)]
         lines = [self.line(0, key, quantity) for key, quantity in sorted(self.quantities(days).items())]
         lates = []
-        if (account, month) == (1, MONTHS[1]):
+        if (account, month) == (1, MONTHS[2]):
             lates, corrections = self.corrections()
             lines += corrections
         for at, line in enumerate(lines):
@@ -266,12 +266,12 @@ class World:
 
     def corrections(self):
         old, new = self.late
-        before = [index for day, index in sorted(self.days[1].items()) if day.startswith(MONTHS[0])]
+        before = [index for day, index in sorted(self.days[1].items()) if day.startswith(MONTHS[1])]
         after, before = before, [old if index == new else index for index in before]
         was, now = self.quantities(before), self.quantities(after)
-        lates = [{"after": self.month_of(1, MONTHS[0], after), "before": [self.month_of(1, MONTHS[0], before)],
-                  "billed": [{"number": "2026-000001"}], "invoice": "2026-000001", "month": MONTHS[0], "since": 1}]
-        return lates, [self.line(0, key, now[key] - was[key], "2026-000001") for key in sorted(now) if now[key] != was[key]]
+        lates = [{"after": self.month_of(1, MONTHS[1], after), "before": [self.month_of(1, MONTHS[1], before)],
+                  "billed": [{"number": "2026-000004"}], "invoice": "2026-000004", "month": MONTHS[1], "since": 1}]
+        return lates, [self.line(0, key, now[key] - was[key], "2026-000004") for key in sorted(now) if now[key] != was[key]]
 
     # --- what a customer gets
 
