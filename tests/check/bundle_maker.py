@@ -38,16 +38,21 @@ def write(bundle):
 # --- signing (RFC 8032, 5.1.6)
 
 def add(p, q):
-    t = CURVE * p[0] * q[0] * p[1] * q[1] % FIELD
-    return ((p[0] * q[1] + q[0] * p[1]) * pow(1 + t, -1, FIELD) % FIELD,
-            (p[1] * q[1] + p[0] * q[0]) * pow(1 - t, -1, FIELD) % FIELD)
+    """Of points as (X, Y, Z) with x = X/Z and y = Y/Z."""
+    a, c, d = p[2] * q[2] % FIELD, p[0] * q[0] % FIELD, p[1] * q[1] % FIELD
+    e = CURVE * c * d % FIELD
+    f, g = a * a - e, a * a + e
+    return a * f * ((p[0] + p[1]) * (q[0] + q[1]) - c - d) % FIELD, a * g * (d + c) % FIELD, f * g % FIELD
+
+
+DOUBLED = functools.reduce(lambda found, _: [*found, add(found[-1], found[-1])], range(255), [(*BASE, 1)])
 
 
 def times(n):
-    result, point = (0, 1), BASE
-    while n:
-        result, point, n = add(result, point) if n & 1 else result, add(point, point), n >> 1
-    return (result[1] | (result[0] & 1) << 255).to_bytes(32, "little")
+    """n times the base point, as 32 bytes."""
+    x, y, z = functools.reduce(add, (point for i, point in enumerate(DOUBLED) if n >> i & 1), (0, 1, 1))
+    x, y = x * pow(z, -1, FIELD) % FIELD, y * pow(z, -1, FIELD) % FIELD
+    return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
 def number(data):
