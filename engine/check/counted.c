@@ -1,0 +1,155 @@
+/* Whether the terms are the document's own, and the days in a bundle just those that the terms count. */
+#include "check/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/terms.h"
+#include "tollbook/calendar.h"
+
+/* The days that the terms count, each once, ascending by index. */
+typedef struct counted {
+    tb__term_day *days;
+    size_t n;
+} counted;
+
+static int by_index(const void *a, const void *b)
+{
+    const tb__term_day *x = a, *y = b;
+    if (x->index != y->index) return x->index < y->index ? -1 : 1;
+    return x->day < y->day ? -1 : x->day > y->day;
+}
+
+static void add_month(counted *all, const tb__term_month *month)
+{
+    for (size_t i = 0; i < month->n_days; i++)
+        all->days[all->n++] = month->days[i];
+}
+
+static size_t count_days(const tb__doc_terms *terms)
+{
+    size_t n = terms->n_own ? terms->own->n_days : 0;
+    for (size_t i = 0; i < terms->n_lates; i++)
+        n += terms->lates[i].after.n_days + (terms->lates[i].n_before ? terms->lates[i].before->n_days : 0);
+    return n;
+}
+
+static tb_code list_counted(const tb__doc_terms *terms, counted *ret, tb_error *err)
+{
+    size_t n = 0;
+    *ret = (counted){.days = malloc((count_days(terms) + 1) * sizeof *ret->days)};
+    if (!ret->days) return tb_no_memory(err);
+    if (terms->n_own) add_month(ret, terms->own);
+    for (size_t i = 0; i < terms->n_lates; i++) {
+        if (terms->lates[i].n_before) add_month(ret, terms->lates[i].before);
+        add_month(ret, &terms->lates[i].after);
+    }
+    qsort(ret->days, ret->n, sizeof *ret->days, by_index);
+    for (size_t i = 0; i < ret->n; i++) /* a correction counts a day in both of its sides */
+        if (n == 0 || by_index(&ret->days[n - 1], &ret->days[i]) != 0) ret->days[n++] = ret->days[i];
+    ret->n = n;
+    return TB_OK;
+}
+
+/* --- the days of the bundle --- */
+
+static void tell_day(tb__checking *c, tb_check_state state, int64_t day, int64_t index, const char *what)
+{
+    char date[11];
+    tb__check_date(day, date);
+    tb__check_set(c, TB_CHECK_USAGE, state, "The usage of %s, entry %lld of the log, %s.", date, (long long)index, what);
+}
+
+#define TWICE "is in this file twice"
+
+/* Both lists ascend by index. */
+static void compare_days(tb__checking *c, const counted *terms)
+{
+    const size_t n = c->bundle->days.n;
+    size_t i = 0, j = 0;
+    while (i < n || j < terms->n) {
+        const tb_check_day *day = i < n ? &c->days[i] : NULL;
+        const tb__term_day *want = j < terms->n ? &terms->days[j] : NULL;
+        if (day && i && day->index == c->days[i - 1].index) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, TWICE);
+        if (day && want && day->index == want->index && day->day == want->day) {
+            i++;
+            j++;
+        } else if (!day || (want && want->index < day->index)) {
+            tell_day(c, TB_CHECK_UNABLE, want->day, want->index, "is counted by the terms, but is not in this file");
+            j++;
+        } else {
+            tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is in this file, but the terms do not count it");
+            i++;
+        }
+    }
+}
+
+/* --- the document's terms --- */
+
+static void compare_terms(tb__checking *c, const tb__doc_terms *terms)
+{
+    const tb_statement *s = &c->paper.statement;
+    if (strcmp(terms->number, s->number) != 0)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of document %s, not of %s.", terms->number, s->number);
+    else if (strcmp(terms->kind, s->kind) != 0 || terms->account != s->account || terms->month != s->month)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of another kind, account or month than document %s.", s->number);
+    else if (terms->watermark != s->watermark)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of watermark %llu, document %s of %llu.",
+                      (unsigned long long)terms->watermark, s->number, (unsigned long long)s->watermark);
+}
+
+/* Days of a month without usage have no entry, and neither have those that somebody left out. */
+static void tell_counted(tb__checking *c, const tb__doc_terms *terms, size_t n)
+{
+    const tb_date first = tb_date_from_day(tb_month_first_day(terms->month));
+    if (terms->n_own)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "The terms are the document's. They count %zu days of usage, %zu of them of the %d days of %04d-%02d.",
+                      n, terms->own->n_days, (int)tb_days_in_month(first.year, first.month), (int)first.year, (int)first.month);
+    else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "The terms are the document's. They count %zu days of usage of corrected months.", n);
+}
+
+static tb_code check_document(tb__checking *c, tb_error *err)
+{
+    tb__doc_terms terms;
+    counted days;
+    tb_error why;
+    tb_code code = tb__terms_read(c->bundle->terms.text, NULL, 0, &terms, &why);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
+    if (code) {
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The terms cannot be read: %.300s", why.message);
+        return TB_OK;
+    }
+    compare_terms(c, &terms);
+    code = list_counted(&terms, &days, err);
+    if (!code) compare_days(c, &days);
+    if (!code) tell_counted(c, &terms, days.n);
+    free(days.days);
+    tb__terms_release(&terms);
+    return code;
+}
+
+/* --- receipts --- */
+
+/* Each is of the month. A day that was committed again is there as its newest version. */
+static void check_receipts(tb__checking *c)
+{
+    const size_t n = c->bundle->days.n;
+    int64_t seen = -1; /* bits of days */
+    for (size_t i = 0; i < n; i++) {
+        const tb_check_day *day = &c->days[i];
+        const int64_t bit = INT64_C(1) << tb_day_of_month(day->day);
+        if (tb_month_from_day(day->day) != c->bundle->month)
+            tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of another month");
+        if (!(seen & bit)) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, TWICE);
+        seen &= ~bit;
+    }
+    tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "%zu days of usage, each of the month, and each once.", n);
+}
+
+tb_code tb__check_usage(tb__checking *c, tb_error *err)
+{
+    if (c->bundle->is_receipts) check_receipts(c);
+    else if (c->has_paper) return check_document(c, err);
+    else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The document cannot be read.");
+    return TB_OK;
+}
