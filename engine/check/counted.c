@@ -1,9 +1,12 @@
-/* Whether the terms are the document's own, and the days in a bundle just those that the terms count. */
+/* Whether the terms are the document's own, and a bundle has just what they and the document name: days, price books, earlier
+ * documents. */
 #include "check/steps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "check/terms.h"
 #include "tollbook/calendar.h"
 
@@ -60,8 +63,6 @@ static void tell_day(tb__checking *c, tb_check_state state, int64_t day, int64_t
     tb__check_set(c, TB_CHECK_USAGE, state, "The usage of %s, entry %lld of the log, %s.", date, (long long)index, what);
 }
 
-#define TWICE "is in this file twice"
-
 /* Both lists ascend by index. */
 static void compare_days(tb__checking *c, const counted *terms)
 {
@@ -70,7 +71,6 @@ static void compare_days(tb__checking *c, const counted *terms)
     while (i < n || j < terms->n) {
         const tb_check_day *day = i < n ? &c->days[i] : NULL;
         const tb__term_day *want = j < terms->n ? &terms->days[j] : NULL;
-        if (day && i && day->index == c->days[i - 1].index) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, TWICE);
         if (day && want && day->index == want->index && day->day == want->day) {
             i++;
             j++;
@@ -82,6 +82,82 @@ static void compare_days(tb__checking *c, const counted *terms)
             i++;
         }
     }
+}
+
+/* --- price books and earlier documents --- */
+
+/* Texts that the document or its terms name. */
+typedef struct names {
+    tb__check_name *list;
+    size_t n, cap;
+    tb_code code; /* of the first failure */
+} names;
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const tb__check_name *)a)->text, ((const tb__check_name *)b)->text);
+}
+
+/* One that was just added is not added again: a document's corrections follow each other. */
+static void add_name(names *all, const char *text)
+{
+    if (!*text || all->code || (all->n && strcmp(all->list[all->n - 1].text, text) == 0)) return;
+    all->code = tb__grow(&all->list, all->n, &all->cap, sizeof *all->list, NULL);
+    if (!all->code) snprintf(all->list[all->n++].text, sizeof all->list->text, "%s", text);
+}
+
+static bool has_name(const names *all, const tb__check_name *name)
+{
+    return all->n && bsearch(name, all->list, all->n, sizeof *all->list, by_text) != NULL;
+}
+
+static void add_parts(names *all, const tb__term_month *month)
+{
+    for (size_t i = 0; i < month->input.n_parts; i++)
+        if (month->input.parts[i].book) add_name(all, month->input.parts[i].book->sha256);
+}
+
+static void add_late(names *books, names *documents, const tb__term_late *late)
+{
+    add_parts(books, &late->after);
+    if (late->n_before) add_parts(books, late->before);
+    add_name(documents, late->invoice);
+    for (size_t i = 0; i < late->n_billed; i++)
+        add_name(documents, late->billed[i].number);
+}
+
+static void list_names(const tb__doc_terms *terms, const tb_statement *s, names *books, names *documents)
+{
+    for (size_t i = 0; i < s->n_books; i++)
+        add_name(books, s->books[i].sha256);
+    if (terms->n_own) add_parts(books, terms->own);
+    for (size_t i = 0; i < terms->n_lates; i++)
+        add_late(books, documents, &terms->lates[i]);
+    add_name(documents, s->corrects);
+    add_name(documents, s->replaces);
+    for (size_t i = 0; i < s->bill->n_lines; i++)
+        if (s->bill->lines[i].kind == TB_LINE_CORRECTION) add_name(documents, s->corrections[i].invoice);
+    if (books->n) qsort(books->list, books->n, sizeof *books->list, by_text);
+    if (documents->n) qsort(documents->list, documents->n, sizeof *documents->list, by_text);
+}
+
+static tb_code compare_names(tb__checking *c, const tb__doc_terms *terms, tb_error *err)
+{
+    const tb_tollproof *b = c->bundle;
+    names books = {0}, documents = {0};
+    list_names(terms, &c->paper.statement, &books, &documents);
+    const tb_code code = books.code || documents.code ? tb_no_memory(err) : TB_OK;
+    for (size_t i = 0; !code && i < b->books.n; i++)
+        if (c->books[i].text[0] && !has_name(&books, &c->books[i]))
+            tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "A price book is in this file (SHA-256 %.16s...), but neither the document nor its "
+                          "terms name it.", c->books[i].text);
+    for (size_t i = 0; !code && i < b->earlier.n; i++)
+        if (c->earlier[i].text[0] && !has_name(&documents, &c->earlier[i]))
+            tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Document %s is in this file, but %s does not refer to it.", c->earlier[i].text,
+                          c->paper.statement.number);
+    free(books.list);
+    free(documents.list);
+    return code;
 }
 
 /* --- the document's terms --- */
@@ -122,6 +198,7 @@ static tb_code check_document(tb__checking *c, tb_error *err)
     compare_terms(c, &terms);
     code = list_counted(&terms, &days, err);
     if (!code) compare_days(c, &days);
+    if (!code) code = compare_names(c, &terms, err);
     if (!code) tell_counted(c, &terms, days.n);
     free(days.days);
     tb__terms_release(&terms);
@@ -140,7 +217,7 @@ static void check_receipts(tb__checking *c)
         const int64_t bit = INT64_C(1) << tb_day_of_month(day->day);
         if (tb_month_from_day(day->day) != c->bundle->month)
             tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of another month");
-        if (!(seen & bit)) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, TWICE);
+        if (!(seen & bit)) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of a day that is in this file twice");
         seen &= ~bit;
     }
     tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "%zu days of usage, each of the month, and each once.", n);

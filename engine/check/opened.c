@@ -21,9 +21,10 @@ void tb__check_date(int64_t day, char out[11])
 static bool has_checkpoint_of_file(tb__checking *c, const char *what, const tb_proof *proof)
 {
     const tb_text note = c->bundle->checkpoint;
-    if (!proof->extra.data && proof->checkpoint.len == note.len && memcmp(proof->checkpoint.data, note.data, note.len) == 0) return true;
-    tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS, "The proof of %s is not under the checkpoint of this file.", what);
-    return false;
+    const bool same = proof->checkpoint.len == note.len && memcmp(proof->checkpoint.data, note.data, note.len) == 0;
+    if (proof->extra.data) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The proof of %s has a line \"extra\", which bundles do not have.", what);
+    else if (!same) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS, "The proof of %s is not under the checkpoint of this file.", what);
+    return same && !proof->extra.data;
 }
 
 /* Whether the entry is in the log; sets the step where not. */
@@ -36,7 +37,7 @@ static bool check_proof(tb__checking *c, const char *what, const tb_proof_entry 
         tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The proof of %s cannot be read: %.240s", what, why.message);
         return false;
     }
-    *ret_index = proof.index;
+    c->indexes[c->n_indexes++] = *ret_index = proof.index;
     if (!c->has_checkpoint || !has_checkpoint_of_file(c, what, &proof)) return false;
     tb_buf_init(&bytes, TB_MERKLE_ENTRY_MAX, NULL);
     tb_proof_entry_write(entry, &bytes);
@@ -80,6 +81,8 @@ static tb_code open_document(tb__checking *c, tb_error *err)
     const tb_tollproof *b = c->bundle;
     const tb_code code = open_paper(c, "the document", b->invoice.text, &c->paper, err);
     c->has_paper = !code;
+    if (!code && strcmp(c->paper.statement.state, "final") != 0)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is not final.", c->paper.statement.number);
     if (code) {
         tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The document cannot be read, so its entry is not known.");
         return code == TB_E_NOMEM ? code : TB_OK;
@@ -91,8 +94,9 @@ static tb_code open_document(tb__checking *c, tb_error *err)
     return TB_OK;
 }
 
-static tb_code open_earlier(tb__checking *c, const tb_tollproof_part *part, tb_error *err)
+static tb_code open_earlier(tb__checking *c, size_t at, tb_error *err)
 {
+    const tb_tollproof_part *part = &c->bundle->earlier.parts[at];
     tb_paper paper;
     int64_t index;
     char what[48];
@@ -100,6 +104,10 @@ static tb_code open_earlier(tb__checking *c, const tb_tollproof_part *part, tb_e
     if (code) return code == TB_E_NOMEM ? code : TB_OK;
     snprintf(what, sizeof what, "document %s", paper.statement.number);
     check_salted(c, what, TB_PROOF_INVOICE, paper.statement.month, part, &index);
+    memcpy(c->earlier[at].text, paper.statement.number, sizeof paper.statement.number);
+    if (c->has_paper && paper.statement.account != c->paper.statement.account)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is of another account than %s.", paper.statement.number,
+                      c->paper.statement.number);
     tb_paper_release(&paper);
     return TB_OK;
 }
@@ -110,7 +118,7 @@ static tb_code open_earlier(tb__checking *c, const tb_tollproof_part *part, tb_e
 static void match_book(tb__checking *c, const tb_book *book, bool *found)
 {
     const tb_statement *s = &c->paper.statement;
-    for (size_t i = 0; c->has_paper && i < s->n_books; i++) {
+    for (size_t i = 0; c->has_paper && i < s->n_books && i < TB_TOLLPROOF_LIST; i++) {
         if (strcmp(s->books[i].id, book->id) != 0) continue;
         if (strcmp(s->books[i].sha256, book->sha256) == 0) found[i] = true;
         else
@@ -120,8 +128,9 @@ static void match_book(tb__checking *c, const tb_book *book, bool *found)
     }
 }
 
-static tb_code open_book(tb__checking *c, const tb_tollproof_part *part, bool *found, tb_error *err)
+static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
 {
+    const tb_tollproof_part *part = &c->bundle->books.parts[at];
     tb_book book;
     tb_error why;
     int64_t index;
@@ -134,6 +143,7 @@ static tb_code open_book(tb__checking *c, const tb_tollproof_part *part, bool *f
     }
     tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
     memcpy(entry.book, book.id, sizeof entry.book);
+    memcpy(c->books[at].text, book.sha256, sizeof book.sha256);
     snprintf(what, sizeof what, "price book %s", book.id);
     check_proof(c, what, &entry, part->proof, &index);
     match_book(c, &book, found);
@@ -144,45 +154,35 @@ static tb_code open_book(tb__checking *c, const tb_tollproof_part *part, bool *f
 static tb_code open_books(tb__checking *c, tb_error *err)
 {
     const tb_statement *s = &c->paper.statement;
-    const size_t n = c->has_paper ? s->n_books : 0;
+    const size_t n = c->has_paper && s->n_books <= TB_TOLLPROOF_LIST ? s->n_books : 0;
     bool *found = tb_alloc_zero(NULL, n + 1, sizeof *found);
     if (!found) return tb_no_memory(err);
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < c->bundle->books.n; i++)
-        code = open_book(c, &c->bundle->books.parts[i], found, err);
+        code = open_book(c, i, found, err);
     for (size_t i = 0; !code && i < n; i++)
         if (s->books[i].id[0] && !found[i])
             tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "Price book %s, which the document names, is not in this file.",
                           s->books[i].id);
-    tb_alloc_free(NULL, found, (n + 1) * sizeof *found);
+    free(found);
     return code;
 }
 
 /* --- days, a void --- */
 
-static int by_index(const void *a, const void *b)
+static void open_day(tb__checking *c, size_t at)
 {
-    const int64_t x = ((const tb_check_day *)a)->index, y = ((const tb_check_day *)b)->index;
-    return x < y ? -1 : x > y;
-}
-
-static tb_code open_days(tb__checking *c, tb_error *err)
-{
-    const tb_tollproof_list *list = &c->bundle->days;
-    c->days = tb_alloc_zero(NULL, list->n + 1, sizeof *c->days);
-    if (!c->days) return tb_no_memory(err);
-    for (size_t i = 0; i < list->n; i++) {
-        const tb_tollproof_part *part = &list->parts[i];
-        char what[40] = "the usage of ";
-        tb__check_date(part->day, what + strlen(what));
-        c->days[i] = (tb_check_day){.index = -1, .day = part->day, .text = part->text};
-        const bool in_log = check_salted(c, what, TB_PROOF_USAGE, 0, part, &c->days[i].index);
-        if (in_log && part->of >= c->days[i].index)
-            tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Entry %lld of the log says that a later one, %lld, is the first of its day.",
-                          (long long)c->days[i].index, (long long)part->of);
-    }
-    qsort(c->days, list->n, sizeof *c->days, by_index);
-    return TB_OK;
+    const tb_tollproof_part *part = &c->bundle->days.parts[at];
+    char what[40] = "the usage of ";
+    tb__check_date(part->day, what + strlen(what));
+    tb_check_day *day = &c->days[at];
+    *day = (tb_check_day){.index = -1, .day = part->day, .text = part->text};
+    const bool in_log = check_salted(c, what, TB_PROOF_USAGE, 0, part, &day->index);
+    if (in_log && part->of >= day->index)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Entry %lld of the log says that a later one, %lld, is the first of its day.",
+                      (long long)day->index, (long long)part->of);
+    if (at && day->index <= day[-1].index)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The usage of %s is not in its place: days ascend by their entries, each once.", what + 13);
 }
 
 /* What a void says: {"number":"2026-000012","voided":"2026-11-03T10:00:00Z"}. Points to the moment, of 20 bytes; NULL: it is not of
@@ -227,16 +227,43 @@ static void tell_opened(tb__checking *c)
                       b->earlier.n == 1 ? "" : "s");
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void find_doubles(tb__checking *c)
+{
+    qsort(c->indexes, c->n_indexes, sizeof *c->indexes, by_value);
+    for (size_t i = 1; i < c->n_indexes; i++)
+        if (c->indexes[i] == c->indexes[i - 1])
+            tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS, "Entry %lld of the log is in this file twice.", (long long)c->indexes[i]);
+}
+
+static tb_code make_lists(tb__checking *c, tb_error *err)
+{
+    const tb_tollproof *b = c->bundle;
+    c->days = tb_alloc_zero(NULL, b->days.n + 1, sizeof *c->days);
+    c->indexes = tb_alloc_zero(NULL, b->days.n + b->books.n + b->earlier.n + 3, sizeof *c->indexes);
+    c->books = tb_alloc_zero(NULL, b->books.n + 1, sizeof *c->books);
+    c->earlier = tb_alloc_zero(NULL, b->earlier.n + 1, sizeof *c->earlier);
+    return c->days && c->indexes && c->books && c->earlier ? TB_OK : tb_no_memory(err);
+}
+
 tb_code tb__check_entries(tb__checking *c, tb_error *err)
 {
     const tb_tollproof *b = c->bundle;
-    tb_code code = b->is_receipts ? TB_OK : open_document(c, err);
+    tb_code code = make_lists(c, err);
+    if (!code && !b->is_receipts) code = open_document(c, err);
     if (!code && !b->is_receipts) code = open_books(c, err);
-    if (!code) code = open_days(c, err);
+    for (size_t i = 0; !code && i < b->days.n; i++)
+        open_day(c, i);
     for (size_t i = 0; !code && i < b->earlier.n; i++)
-        code = open_earlier(c, &b->earlier.parts[i], err);
+        code = open_earlier(c, i, err);
     if (code) return code;
     open_void(c);
+    find_doubles(c);
     tell_opened(c);
     return TB_OK;
 }

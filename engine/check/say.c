@@ -30,10 +30,9 @@ static void say_subject(const tb_check_result *result, tb_buf *out)
 {
     const tb_check_rated *rated = &result->rated;
     if (result->is_receipts) tb_buf_fmt(out, "the usage of %s so far", rated->month);
-    else if (rated->number[0])
+    else
         tb_buf_fmt(out, "%s %s of %s, account %lld", strcmp(rated->kind, "credit_note") == 0 ? "credit note" : "invoice", rated->number,
                    rated->month, (long long)rated->account);
-    else tb_buf_str(out, "a file that is no bundle and no receipts");
     if (rated->total[0]) tb_buf_fmt(out, ", %s %s", rated->total, rated->currency);
 }
 
@@ -44,12 +43,13 @@ static void say_verdict(const tb_check_result *result, const char *file, tb_buf 
     const tb_check_step *reason = find_reason(result);
     tb_buf_shown(out, file, strlen(file));
     tb_buf_fmt(out, ": %s. ", verdicts[status]);
-    if (reason) {
-        tb_buf_shown(out, reason->detail, strlen(reason->detail));
-        tb_buf_str(out, "\n  This is ");
-    } else tb_buf_str(out, "This is ");
-    say_subject(result, out);
-    tb_buf_str(out, ".\n");
+    if (reason) tb_buf_shown(out, reason->detail, strlen(reason->detail));
+    if (result->is_receipts || result->rated.number[0]) {
+        tb_buf_str(out, reason ? "\n  This is " : "This is ");
+        say_subject(result, out);
+        tb_buf_str(out, ".");
+    }
+    tb_buf_str(out, "\n");
 }
 
 static void say_step(const tb_check_step *step, const char *name, tb_buf *out)
@@ -85,7 +85,7 @@ void tb_check_say(const tb_check_result *result, const char *file, tb_buf *out)
             tb_buf_fmt(out, "%02x", result->root.bytes[i]);
         tb_buf_str(out, ".\n");
     }
-    for (int i = 0; i < TB_CHECK_STEP_COUNT; i++)
+    for (int i = 0; i < TB_CHECK_STEP_COUNT && (result->is_receipts || result->log[0]); i++)
         say_step(&result->steps[i], step_names[i], out);
     if (tb_check_status(result) == 0) say_limits(result, out);
 }

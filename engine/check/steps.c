@@ -107,6 +107,9 @@ tb_code tb_check_bundle(const tb_check_input *input, tb_check_result *ret, tb_er
     name_document(&c);
     if (c.has_paper) tb_paper_release(&c.paper);
     free(c.days);
+    free(c.indexes);
+    free(c.books);
+    free(c.earlier);
     return code;
 }
 

@@ -5,6 +5,10 @@
 #include "tollbook/bundle.h"
 #include "tollbook/invoice.h"
 
+typedef struct tb__check_name {
+    char text[65];
+} tb__check_name;
+
 typedef struct tb__checking {
     const tb_check_input *in;
     const tb_note_key *key; /* of the log; NULL: not known */
@@ -14,7 +18,11 @@ typedef struct tb__checking {
     bool has_checkpoint; /* it could be read, whoever signed it */
     tb_paper paper;
     bool has_paper;
-    tb_check_day *days; /* the bundle's, ascending by index once they were all opened */
+    tb_check_day *days;     /* the bundle's */
+    int64_t *indexes;       /* of all entries that were opened */
+    size_t n_indexes;
+    tb__check_name *books;  /* the bundle's: SHA-256, in hex */
+    tb__check_name *earlier; /* the bundle's: numbers, "" where one cannot be read */
 } tb__checking;
 
 /* Sets a step, unless it has failed before: the first reason stays. */
@@ -28,7 +36,8 @@ static inline bool tb__check_is_ok(const tb__checking *c, tb_check_name step)
 void tb__check_signature(tb__checking *c);
 void tb__check_witnesses(tb__checking *c);
 void tb__check_growth(tb__checking *c);
-/* opened.c: commitments, inclusion, void. TB_E_NOMEM. */
+/* opened.c: commitments, inclusion, void. Makes the lists of days, indexes, books and earlier documents, which the caller frees.
+ * TB_E_NOMEM. */
 TB_MUST_USE tb_code tb__check_entries(tb__checking *c, tb_error *err);
 /* counted.c: usage. TB_E_NOMEM. */
 TB_MUST_USE tb_code tb__check_usage(tb__checking *c, tb_error *err);

@@ -16,7 +16,10 @@
  *    "consistency":{"from":SIZE,"hashes":[BASE64,...]} or null}
  * "void" is there only where the document is void: CONTENT is what its void commits to, {"number":...,"voided":...}.
  * Receipts: {"month":"2026-10","log":ORIGIN,"checkpoint":NOTE,"days":[as above]}.
- * PROOF is a text of c2sp.org/tlog-proof@v1 whose checkpoint is NOTE, byte for byte. */
+ * PROOF is a text of c2sp.org/tlog-proof@v1 without "extra", whose checkpoint is NOTE, byte for byte.
+ *
+ * Days ascend by the index of their entry. A bundle has just what its document and its terms name, each entry once: their price
+ * books, the days that they count, the documents that they correct, credit or replace. */
 #ifndef TOLLBOOK_BUNDLE_H
 #define TOLLBOOK_BUNDLE_H
 
