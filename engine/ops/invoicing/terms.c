@@ -23,10 +23,17 @@ typedef struct making {
 static tb_code make_month(making *m, const tb_bill_source *source, uint64_t watermark, tb__term_month *ret)
 {
     tb_proof_day *days = NULL;
+    size_t n = 0;
     *ret = (tb__term_month){.input = source->input, .origins = source->origins};
-    tb_code code = tb_store_proof_days(m->store, source->input.account, source->input.month, watermark, &days, &ret->n_days, m->err);
-    ret->days = code ? NULL : days;
-    return code;
+    tb_code code = tb_store_proof_days(m->store, source->input.account, source->input.month, watermark, &days, &n, m->err);
+    if (code) return code;
+    tb__term_day *to = calloc(n + 1, sizeof *to);
+    for (size_t i = 0; to && i < n; i++)
+        to[i] = (tb__term_day){days[i].day, days[i].index};
+    free(days);
+    ret->days = to;
+    ret->n_days = to ? n : 0;
+    return to ? TB_OK : tb_no_memory(m->err);
 }
 
 /* As they are billed: what is left of a charge is another document's. */

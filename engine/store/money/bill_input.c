@@ -705,10 +705,12 @@ static tb_code make_start(making *m, tb_store *store, const asked *q,
 
 static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_error *err)
 {
-    const bool origins = store->want_origins && !q->net;
+    int64_t log = INT64_MIN; /* terms of documents, which the log of documents has, say where usage comes from */
     making m;
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, q, &terms, err);
+    if (!code && !q->net) code = tb__proof_open(store, &log, err);
+    const bool origins = log != INT64_MIN;
     m.origins = origins;
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
