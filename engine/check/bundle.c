@@ -104,7 +104,7 @@ static int64_t take_day(tb__strict *r)
     int64_t us = 0;
     const tb_text text = tb__strict_member(r, "day");
     if (!r->code && (text.len != 10 || text.data[4] != '-' || tb_date_parse(text.data, text.len, &us, NULL)))
-        tb__strict_refuse(r, "day", "a day such as 2026-10-01 was expected before");
+        tb__strict_refuse(r, "day", "expected a day such as 2026-10-01 before it");
     return tb_day_from_us(us);
 }
 
@@ -112,7 +112,7 @@ static void take_salt(tb__strict *r, uint8_t salt[TB_PROOF_SALT])
 {
     tb__strict_take(r, "salt", ",");
     const tb_text text = tb__strict_member(r, "salt");
-    if (!r->code && !tb__proof_bytes(text, salt, TB_PROOF_SALT)) tb__strict_refuse(r, "salt", "base64 of 32 bytes was expected before");
+    if (!r->code && !tb__proof_bytes(text, salt, TB_PROOF_SALT)) tb__strict_refuse(r, "salt", "expected base64 of 32 bytes before it");
 }
 
 static void take_part(tb__strict *r, part_form form, tb_tollproof_part *part)
@@ -147,7 +147,7 @@ static void take_items(tb__strict *r, const char *name, part_form form, tb_tollp
     size_t cap = 0;
     do {
         snprintf(r->part, sizeof r->part, "%s[%zu]", name, list->n);
-        if (list->n == TB_TOLLPROOF_LIST) tb__strict_refuse(r, "", "at most %d were expected", TB_TOLLPROOF_LIST);
+        if (list->n == TB_TOLLPROOF_LIST) tb__strict_refuse(r, "", "expected at most %d", TB_TOLLPROOF_LIST);
         else if (!r->code) r->code = tb__grow(&list->parts, list->n, &cap, sizeof *list->parts, r->err);
         if (r->code) return;
         take_part(r, form, &list->parts[list->n]);
@@ -176,7 +176,7 @@ static void take_growth(tb__strict *r, tb_tollproof *bundle)
         if (growth->n) tb__strict_take(r, "hashes", ",");
         const tb_text text = tb__strict_string(r, "hashes");
         if (!r->code && (growth->n == TB_MERKLE_PROOF_MAX || !tb_merkle_read(text.data, text.len, &growth->hashes[growth->n])))
-            tb__strict_refuse(r, "hashes", "at most %d hashes in base64 were expected", TB_MERKLE_PROOF_MAX);
+            tb__strict_refuse(r, "hashes", "expected at most %d hashes in base64", TB_MERKLE_PROOF_MAX);
         growth->n += !r->code;
     }
     tb__strict_take(r, "", "}");
@@ -213,7 +213,7 @@ static void take_all(tb__strict *r, tb_tollproof *bundle)
         r->at--;
         const tb_text month = tb__strict_string(r, "month");
         if (!r->code && !tb_month_parse(month.data, month.len, &bundle->month))
-            tb__strict_refuse(r, "month", "a month such as 2026-10 was expected before");
+            tb__strict_refuse(r, "month", "expected a month such as 2026-10 before it");
     } else {
         tb__strict_take(r, "v", "{\"v\":1");
     }
@@ -226,7 +226,7 @@ static void take_all(tb__strict *r, tb_tollproof *bundle)
     take_list(r, "days", PART_DAY, &bundle->days);
     if (!bundle->is_receipts) take_rest(r, bundle);
     tb__strict_take(r, "", "}");
-    if (!r->code && r->at != r->end) tb__strict_refuse(r, "", "the end was expected");
+    if (!r->code && r->at != r->end) tb__strict_refuse(r, "", "expected the end of the text");
 }
 
 tb_code tb_tollproof_read(char *text, size_t len, tb_tollproof *ret, tb_error *err)

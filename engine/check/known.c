@@ -40,13 +40,13 @@ tb_code tb_check_logs_read(char *text, size_t len, tb_check_log *ret_logs, size_
     if (!tb__strict_try(&r, "]")) {
         do {
             snprintf(r.part, sizeof r.part, "logs[%zu]", n);
-            if (n == TB_CHECK_LOGS_MAX) tb__strict_refuse(&r, "", "at most %d logs were expected", TB_CHECK_LOGS_MAX);
+            if (n == TB_CHECK_LOGS_MAX) tb__strict_refuse(&r, "", "expected at most %d logs", TB_CHECK_LOGS_MAX);
             else take_log(&r, &ret_logs[n++]);
         } while (tb__strict_try(&r, ","));
         tb__strict_take(&r, "", "]");
     }
     tb__strict_take(&r, "", "}");
-    if (!r.code && r.at != r.end) tb__strict_refuse(&r, "", "the end was expected");
+    if (!r.code && r.at != r.end) tb__strict_refuse(&r, "", "expected the end of the text");
     if (!r.code) *ret_n = n;
     return r.code;
 }

@@ -52,7 +52,7 @@ bool tb__strict_try(tb__strict *r, const char *literal)
 bool tb__strict_take(tb__strict *r, const char *member, const char *literal)
 {
     if (tb__strict_try(r, literal)) return true;
-    tb__strict_refuse(r, member, "%s was expected", r->at == r->end ? "the text ends, but more" : literal);
+    tb__strict_refuse(r, member, r->at == r->end ? "the text ends where %s is expected" : "expected %s", literal);
     return false;
 }
 
@@ -98,7 +98,7 @@ tb_text tb__strict_string(tb__strict *r, const char *member)
         to += run;
         r->at += run;
         if (!run && !take_other(r, &to)) {
-            tb__strict_refuse(r, member, "no character or escape of a string in its one form");
+            tb__strict_refuse(r, member, "not a character of a string in its one form");
             return (tb_text){NULL, 0};
         }
     }
@@ -120,6 +120,6 @@ int64_t tb__strict_number(tb__strict *r, const char *member)
     while (!r->code && r->at < r->end && *r->at >= '0' && *r->at <= '9')
         r->at++;
     if (!r->code && !tb__proof_number((tb_text){from, (size_t)(r->at - from)}, &value))
-        tb__strict_refuse(r, member, "a number from 0 to 2^63 - 1 was expected");
+        tb__strict_refuse(r, member, "expected a number from 0 to 2^63 - 1");
     return value;
 }
