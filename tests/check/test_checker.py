@@ -200,7 +200,7 @@ class Remembering(Case):
         self.assertEqual(stat.S_IMODE(self.trust.stat().st_mode), 0o600)
         self.assertEqual(json.loads(self.trust.read_text()), {"v": 1, "logs": [{"key": LOG.vkey, "checkpoint": self.log.checkpoint()}]})
         before = self.trust.stat().st_ino
-        self.use(file, says="only grew")
+        self.use(file, says="has no entry more")
         self.assertEqual(self.trust.stat().st_ino, before)  # not written again
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["r", "trust"])
 
