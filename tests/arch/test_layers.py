@@ -19,6 +19,8 @@ SEES = {
     "invoice": {"base", "model", "encode", "billing"},
     # Trees, notes and proofs: they know no store, so that what checks a bill links none.
     "proof": {"base"},
+    # What checks a bill: it rates as billing does, and knows no store either.
+    "check": {"base", "model", "stats", "encode", "billing", "invoice", "proof"},
     # Electronic invoices: what a statement says, in the words of the norm.
     "ubl": {"base", "model", "billing", "invoice"},
     "print": {"base", "model", "encode", "billing", "invoice"},
@@ -30,10 +32,10 @@ SEES = {
     "store": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
               "invoice", "proof", "ledger", "whatif"},
     # What a store and the pure rooms do together: each use case, callable without the server.
-    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "proof", "print", "ubl", "ledger", "whatif", "advice", "store"},
+    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store"},
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
-             "invoice", "proof", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
+             "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
     "registry": {"base", "encode"},
     # Signs and sends messages: it knows neither where they come from nor HTTP's other side.
     "webhook": {"base"},
@@ -86,9 +88,10 @@ PUBLIC = {
     "cloudevents": "intake", "eventids": "store",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
-    "book": "billing", "tariff": "billing", "bill": "billing",
+    "book": "billing", "tariff": "billing", "bill": "billing", "origins": "billing",
     "invoice": "invoice", "usage": "invoice",
     "proof": "proof",
+    "check": "check", "bundle": "check",
     "ubl": "ubl",
     "entry": "ledger", "settle": "ledger",
     "print": "print",
