@@ -180,6 +180,7 @@ typedef struct tb_ops {
     void (*random)(void *out, size_t n);
     const tb_replica_server *replica; /* NULL: no server runs the operation */
     const struct tb_note_secret *proof_key; /* of the log of documents (proof.h), which a checkpoint is signed with; NULL: none */
+    const char *public_url; /* where customers reach the server, for documents; NULL: not known */
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
 } tb_ops;
 

@@ -7,6 +7,7 @@
 #ifndef TOLLBOOK_PROOFLOG_H
 #define TOLLBOOK_PROOFLOG_H
 
+#include "tollbook/invoice.h"
 #include "tollbook/proof.h"
 #include "tollbook/store.h"
 
@@ -36,6 +37,10 @@ TB_MUST_USE tb_code tb_store_proof_root(tb_store *store, int64_t *ret_size, tb_m
 /* Signs a checkpoint of the whole log, in the caller's transaction. The key's name is the log's. Nothing where the newest
  * checkpoint has its size. TB_E_NOT_FOUND: there is no log, or it is empty. */
 TB_MUST_USE tb_code tb_store_proof_sign(tb_store *store, const tb_note_secret *secret, tb_error *err);
+/* What the document of this number prints of the log; *ret_covered false: there is no log, or no checkpoint covers it yet.
+ * ret->address is NULL. */
+TB_MUST_USE tb_code tb_store_proof_printed(tb_store *store, int64_t account, const char *number, tb_invoice_proof *ret,
+                                           bool *ret_covered, tb_error *err);
 /* Appends the newest checkpoint, a signed note. TB_E_NOT_FOUND: there is none. */
 TB_MUST_USE tb_code tb_store_proof_checkpoint(tb_store *store, tb_buf *out, tb_error *err);
 /* Appends the bytes of a tile, or of an entry bundle. TB_E_NOT_FOUND: the newest checkpoint does not cover it. */

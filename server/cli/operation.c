@@ -474,6 +474,7 @@ static int run_here(op_call *o)
     if (secret.there) ops.key_secret = secret.bytes;
     if (status == 0) status = cli_read_proof_key(o->call, &proof);
     if (proof.there) ops.proof_key = &proof.secret;
+    if (status == 0) status = cli_public_url(o->call, &ops.public_url);
     if (status == 0) status = run_open(o, &ops);
     sodium_memzero(&secret, sizeof secret);
     sodium_memzero(&proof, sizeof proof);

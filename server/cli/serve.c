@@ -155,7 +155,7 @@ static int read_proof(const cli_call *call, server_options *o)
     if (status) return status;
     o->tasks[o->n_tasks++] = api_proof_days(key.there ? &key.secret : NULL);
     sodium_memzero(&key, sizeof key);
-    return 0;
+    return cli_public_url(call, &o->public_url);
 }
 
 static int read_retain(const cli_call *call, server_options *o)

@@ -65,6 +65,7 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .help = "requests a second for each account; default off"},                               \
         SECRET_FILE,                                                                               \
         PROOF_KEY_FILE,                                                                            \
+        PUBLIC_URL,                                                                                \
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
          .help = "GET /pullzone?search=X without page answers a page, as the Terraform "           \

@@ -87,6 +87,7 @@ typedef struct server_options {
     int64_t (*clock)(void);       /* for the moments of pieces, in microseconds since 1970 */
     periodic_task tasks[PERIODIC_TASKS_MAX];
     size_t n_tasks;
+    const char *public_url;       /* where customers reach this server, for documents; NULL: not known */
     outbox_work outbox;           /* how messages are sent; all NULL: none are sent */
     bool idle;                    /* no work of its own: no retention, no deployments */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
