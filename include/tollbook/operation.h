@@ -42,6 +42,7 @@ typedef struct tb_param {
     bool required, repeats;
     bool operand;          /* the command line takes it without an option's name */
     bool secret;           /* never in the audit log */
+    bool file;             /* TEXT: may have lines; on the command line the name of a file stands for what is in it */
     int64_t min, max;
     const char *otherwise; /* the default; NULL: none */
     const char *terminal;  /* the default where the answer is printed on a terminal */

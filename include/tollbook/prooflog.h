@@ -49,6 +49,10 @@ TB_MUST_USE tb_code tb_store_proof_growth(tb_store *store, int64_t old_size, int
 /* Adds a witness's signature, out of its answer, to the checkpoint of `size` entries, in the caller's transaction: its text and the
  * log's signature stay. Errors of tb_witness_add. TB_E_NOT_FOUND: there is no such checkpoint. */
 TB_MUST_USE tb_code tb_store_proof_cosign(tb_store *store, int64_t size, const tb_note_key *witness, tb_text answer, tb_error *err);
+/* Whether the log of now begins with the one of a checkpoint that was kept elsewhere, which may be of a size that none here has.
+ * Differences as in tb_store_verify. Its signature is the caller's. */
+TB_MUST_USE tb_code tb_store_verify_checkpoint(tb_store *store, const tb_checkpoint *checkpoint, tb_say say, void *ctx,
+                                               uint64_t *ret_differences, tb_error *err);
 /* Appends the bytes of a tile, or of an entry bundle. TB_E_NOT_FOUND: the newest checkpoint does not cover it. */
 TB_MUST_USE tb_code tb_store_proof_tile(tb_store *store, const tb_tile *tile, tb_buf *out, tb_error *err);
 
