@@ -56,7 +56,9 @@ typedef struct comparing {
     uint64_t n;
 } comparing;
 
-static void TB_PRINTF(2, 3) tell(comparing *c, const char *fmt, ...)
+static void tell_difference(comparing *c, const char *fmt, ...) TB_PRINTF(2, 3);
+
+static void tell_difference(comparing *c, const char *fmt, ...)
 {
     char text[TB_NOTE_NAME * 2 + 300];
     va_list args;
@@ -77,7 +79,7 @@ static tb_code compare_name(tb_store *store, const tb_checkpoint *then, comparin
     tb_code code = tb_store_proof_checkpoint(store, &text, err);
     if (!code && !tb_note_read(text.data, text.len, &note, NULL) && !tb_checkpoint_read(note.text, &now, NULL) &&
         (now.origin.len != then->origin.len || memcmp(now.origin.data, then->origin.data, now.origin.len) != 0))
-        tell(c, "The checkpoint is of the log %.*s, and the log of documents here is %.*s.", (int)then->origin.len, then->origin.data,
+        tell_difference(c, "The checkpoint is of the log %.*s, and the log of documents here is %.*s.", (int)then->origin.len, then->origin.data,
              (int)now.origin.len, now.origin.data);
     tb_buf_release(&text);
     return code == TB_E_NOT_FOUND ? TB_OK : code;
@@ -88,9 +90,9 @@ static tb_code compare_root(tb_store *store, const tb_checkpoint *then, comparin
     const tb_tile_reader reader = tb__proof_reader(store);
     tb_merkle_hash root;
     const tb_code code = tb_merkle_root(&reader, then->size, &root, err);
-    if (code == TB_E_CORRUPT) tell(c, "%s", err->message);
+    if (code == TB_E_CORRUPT) tell_difference(c, "%s", err->message);
     if (!code && !tb_merkle_same(&root, &then->root))
-        tell(c, "The first %lld entries of the log of documents are not those that the checkpoint covers.", (long long)then->size);
+        tell_difference(c, "The first %lld entries of the log of documents are not those that the checkpoint covers.", (long long)then->size);
     return code == TB_E_CORRUPT ? TB_OK : code;
 }
 
@@ -101,9 +103,9 @@ tb_code tb_store_verify_checkpoint(tb_store *store, const tb_checkpoint *checkpo
     tb_proof_log log;
     tb_code code = tb_store_proof_log(store, &log, err);
     if (code) return code;
-    if (!log.begun) tell(&c, "There is no log of documents; the checkpoint is of %lld entries.", (long long)checkpoint->size);
+    if (!log.begun) tell_difference(&c, "There is no log of documents; the checkpoint is of %lld entries.", (long long)checkpoint->size);
     else if (log.size < checkpoint->size)
-        tell(&c, "The log of documents has %lld entries, and the checkpoint covers %lld: it is an older copy, or it was cut.",
+        tell_difference(&c, "The log of documents has %lld entries, and the checkpoint covers %lld: it is an older copy, or it was cut.",
              (long long)log.size, (long long)checkpoint->size);
     else if (!(code = compare_name(store, checkpoint, &c, err)))
         code = compare_root(store, checkpoint, &c, err);
