@@ -145,7 +145,7 @@ static tb_code check_text(const tb_param *p, const char *text, size_t len, tb_er
     if (p->max && len > (size_t)p->max)
         return tb_fail(err, TB_E_VALIDATION, p->name, "It has %zu bytes; it may have at most %lld.",
                        len, (long long)p->max);
-    if (tb__is_printable(text, len)) return TB_OK;
+    if (p->file ? !memchr(text, 0, len) : tb__is_printable(text, len)) return TB_OK;
     return tb_fail(err, TB_E_VALIDATION, p->name,
                    "It has control characters, or is not UTF-8.");
 }

@@ -16,6 +16,8 @@ typedef struct tb__press_face {
     tb_code (*draw)(tb__press *press, const tb__sheet *sheet, tb_buf *out, size_t *ret_unknown,
                     tb_error *err);
     void (*close)(tb__press *press);
+    /* The QR code of a text, terminated, of at most TB__QR_TEXT bytes. */
+    tb_code (*qr)(const char *text, tb__qr *ret, tb_error *err);
 } tb__press_face;
 
 #define TB__PRESS_SYMBOL  "tb__press_face_1"

@@ -229,6 +229,41 @@ static void put_table(page *p, const tb__block *block)
     put(p, "</tbody></table>");
 }
 
+/* --- the proof --- */
+
+/* A path of runs of squares, with the margin that readers of the code need. */
+static void put_qr(page *p, const char *address)
+{
+    tb__qr qr = {0};
+    if (!tb__qr_make(address, &qr)) return;
+    tb_buf_fmt(p->out, "<svg viewBox=\"0 0 %d %d\" aria-hidden=\"true\"><path d=\"", qr.width + 8, qr.width + 8);
+    for (int row = 0; row < qr.width; row++)
+        for (int at = 0, end; at < qr.width; at = end) {
+            for (end = at + 1; end < qr.width && qr.dark[row][end] == qr.dark[row][at];)
+                end++;
+            if (qr.dark[row][at]) tb_buf_fmt(p->out, "M%d %dh%dv1h-%dz", at + 4, row + 4, end - at, end - at);
+        }
+    put(p, "\"/></svg>");
+}
+
+static void put_proof(page *p, const tb__block *block)
+{
+    const char *address = block->n_rows > 1 ? rows_of(p, block)[1].cell[0] : NULL;
+    put(p, "<div class=\"proof\">");
+    if (address) put_qr(p, address);
+    put(p, "<div>");
+    if (address) {
+        put_named(p, "strong", NULL, block->text);
+        put(p, "<a href=\"");
+        put_escaped(p, address);
+        put(p, "\">");
+        put_escaped(p, address);
+        put(p, "</a>");
+    }
+    put_named(p, "span", NULL, rows_of(p, block)[0].cell[0]);
+    put(p, "</div></div>");
+}
+
 /* --- the page --- */
 
 static void begin_section(page *p, const char *class)
@@ -250,6 +285,7 @@ static void put_block(page *p, const tb__block *block)
     case TB__TABLE: put_table(p, block); break;
     case TB__TOTALS: put_totals(p, block); break;
     case TB__NOTES: put_notes(p, block); break;
+    case TB__PROOF: put_proof(p, block); break;
     case TB__DETAILS: begin_section(p, "details"); break;
     case TB__NEW_PAGE: begin_section(p, "new"); break;
     }

@@ -45,6 +45,7 @@ void tb__make_head(tb__maker *m);    /* head.c: title, facts, parties */
 void tb__make_parties(tb__maker *m); /* of these the parties alone */
 void tb__make_summary(tb__maker *m); /* summary.c */
 void tb__make_totals(tb__maker *m);  /* totals.c: totals, payment, notes */
+void tb__make_proof(tb__maker *m);   /* proof.c */
 void tb__make_details(tb__maker *m); /* details.c */
 void tb__make_auditor(tb__maker *m); /* auditor.c */
 

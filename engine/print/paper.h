@@ -10,4 +10,7 @@ void tb__sheet_html(const tb__sheet *sheet, tb_buf *out);
 TB_MUST_USE tb_code tb__sheet_pdf(tb_printer *printer, const tb__sheet *sheet, tb_buf *out,
                                   tb_error *err);
 
+/* The QR code of an address. false: it cannot be made, as the shared object is not there. */
+bool tb__qr_make(const char *address, tb__qr *ret);
+
 #endif

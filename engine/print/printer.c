@@ -45,6 +45,13 @@ void tb_printer_free(tb_printer *printer)
     free(printer);
 }
 
+bool tb__qr_make(const char *address, tb__qr *ret)
+{
+    const tb__press_face *face = NULL;
+    tb_error err;
+    return load(&face, &err) == TB_OK && face->qr(address, ret, &err) == TB_OK;
+}
+
 size_t tb_printer_unknown(const tb_printer *printer)
 {
     return printer->unknown;

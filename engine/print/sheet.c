@@ -25,6 +25,7 @@ tb_code tb__sheet_make(tb__sheet *sheet, const tb_statement *statement, const ch
     tb__make_head(&m);
     tb__make_summary(&m);
     tb__make_totals(&m);
+    tb__make_proof(&m);
     tb__make_details(&m);
     if (options && options->auditor) tb__make_auditor(&m);
     tb_buf_release(&m.out);

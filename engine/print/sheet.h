@@ -19,6 +19,7 @@ typedef enum tb__block_kind {
     TB__TABLE,   /* columns and rows */
     TB__TOTALS,  /* rows of name and amount */
     TB__NOTES,   /* rows: a paragraph each; text: a heading, or NULL */
+    TB__PROOF,   /* rows: where its entry in the log is; then, with a code of the address, text and the address */
     TB__DETAILS, /* the blocks after it go on pages of their own if they do not fit */
     TB__NEW_PAGE
 } tb__block_kind;
@@ -72,6 +73,15 @@ typedef struct tb__sheet {
     size_t n_rows, cap_rows;
     tb__arena texts;
 } tb__sheet;
+
+#define TB__QR_TEXT  400 /* bytes: an address */
+#define TB__QR_WIDTH 97  /* squares of a side, of version 20 */
+
+/* A QR code, without the margin of four squares that it needs. */
+typedef struct tb__qr {
+    int width;
+    bool dark[TB__QR_WIDTH][TB__QR_WIDTH]; /* rows of squares */
+} tb__qr;
 
 /* Makes the sheet of a statement; release it in any case. */
 TB_MUST_USE tb_code tb__sheet_make(tb__sheet *sheet, const tb_statement *statement,

@@ -145,6 +145,9 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(SECOND, "second", "Sekunde")                                                                 \
     X(SECONDS, "seconds", "Sekunden")                                                              \
     X(FINGERPRINT, "Fingerprint %s", "Pr\u00fcfsumme %s")                                          \
+    X(PROOF, "Check this document yourself", "Dieses Dokument selbst pr\u00fcfen")                       \
+    X(PROOF_ENTRY, "Log of documents %s, entry %s, checkpoint %s",                                 \
+      "Protokoll der Dokumente %s, Eintrag %s, Pr\u00fcfpunkt %s")                                  \
     X(PAGE_OF, "Page %s of %s", "Seite %s von %s")                                                 \
     X(AUDITOR, "For auditors", "F\u00fcr die Pr\u00fcfung")                                        \
     X(EXACT_SUM, "Exact sum of the lines", "Exakte Summe der Posten")                              \

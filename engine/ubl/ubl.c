@@ -119,6 +119,18 @@ static const char *tax_currency(const tb_statement *s)
     return tb__xml_is_blank(currency) || strcmp(currency, s->currency) == 0 ? NULL : currency;
 }
 
+/* Peppol takes one note (BT-22): the seller's, and where the entry in the log of documents is. */
+static void put_note(tb__ubl *u)
+{
+    const char *note = tb_party_text(u->s->seller, TB_PARTY_NOTE);
+    const tb_invoice_proof *proof = u->names ? u->names->proof : NULL;
+    tb_buf_str(&u->words, note);
+    if (!proof) return;
+    if (!tb__xml_is_blank(note)) tb_buf_str(&u->words, " ");
+    tb_buf_fmt(&u->words, "Log of documents %s, entry %lld, checkpoint %s", proof->log, (long long)proof->index, proof->root);
+    if (proof->address) tb_buf_fmt(&u->words, ". Proof: %s", proof->address);
+}
+
 static void put_ubl_head(tb__ubl *u)
 {
     const tb_statement *s = u->s;
@@ -130,7 +142,8 @@ static void put_ubl_head(tb__ubl *u)
     if (!u->credit) tb__xml_text(x, "cbc:DueDate", s->due);
     tb__xml_text(x, u->credit ? "cbc:CreditNoteTypeCode" : "cbc:InvoiceTypeCode",
                  u->credit ? "381" : "380");
-    tb__xml_text(x, "cbc:Note", tb_party_text(s->seller, TB_PARTY_NOTE));
+    put_note(u);
+    tb__xml_text(x, "cbc:Note", tb__ubl_words(u));
     tb__xml_text(x, "cbc:DocumentCurrencyCode", s->currency);
     if (tax_currency(s)) tb__xml_text(x, "cbc:TaxCurrencyCode", tax_currency(s));
     tb__xml_text(x, "cbc:BuyerReference", tb_party_text(s->buyer, TB_PARTY_REFERENCE));

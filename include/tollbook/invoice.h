@@ -118,10 +118,19 @@ typedef struct tb_zone_name {
     const char *name, *labels; /* labels: a JSON object as text, NULL where none are declared */
 } tb_zone_name;
 
+/* Where the document's entry is in the log of documents (proof.h), as it is printed. */
+typedef struct tb_invoice_proof {
+    char log[256];        /* the log's name, terminated */
+    int64_t index;        /* of the entry */
+    char root[17];        /* the first 16 hex digits of the root of the first checkpoint that covers it */
+    const char *address;  /* where its proof can be had; NULL: not known */
+} tb_invoice_proof;
+
 typedef struct tb_invoice_names {
     const char *account, *labels; /* NULL: not known, none */
     const tb_zone_name *zones;    /* ascending */
     size_t n_zones;
+    const tb_invoice_proof *proof; /* NULL: no checkpoint covers it, and none is printed */
 } tb_invoice_names;
 
 /* NULL where the zone, or names, is not known. */

@@ -243,7 +243,9 @@ typedef struct tb_shown {
     tb_printer *printer; /* of many PDFs; NULL: each makes its own */
     tb_store *store; /* for looking up names; NULL: ids only */
     int64_t now_us;  /* a draft shows the names of this moment */
+    const char *public_url; /* where customers reach the server, at most TB_SHOWN_URL bytes; NULL: not known */
 } tb_shown;
+#define TB_SHOWN_URL 255
 
 /* A document of any number of invoices: open, one or more, close. JSON is {"invoices":[...]} and a
  * line end for the command line; tb_shown_one is the invoice's own text. Not for forms whose

@@ -42,6 +42,7 @@ typedef struct tb_param {
     bool required, repeats;
     bool operand;          /* the command line takes it without an option's name */
     bool secret;           /* never in the audit log */
+    bool file;             /* TEXT: may have lines; on the command line the name of a file stands for what is in it */
     int64_t min, max;
     const char *otherwise; /* the default; NULL: none */
     const char *terminal;  /* the default where the answer is printed on a terminal */
@@ -180,6 +181,7 @@ typedef struct tb_ops {
     void (*random)(void *out, size_t n);
     const tb_replica_server *replica; /* NULL: no server runs the operation */
     const struct tb_note_secret *proof_key; /* of the log of documents (proof.h), which a checkpoint is signed with; NULL: none */
+    const char *public_url; /* where customers reach the server, for documents; NULL: not known */
     const uint8_t *key_secret; /* TB_KEY_SECRET bytes that keys are sealed under; NULL: none */
 } tb_ops;
 

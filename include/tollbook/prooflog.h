@@ -7,6 +7,7 @@
 #ifndef TOLLBOOK_PROOFLOG_H
 #define TOLLBOOK_PROOFLOG_H
 
+#include "tollbook/invoice.h"
 #include "tollbook/proof.h"
 #include "tollbook/store.h"
 
@@ -73,8 +74,22 @@ TB_MUST_USE tb_code tb_store_proof_root(tb_store *store, int64_t *ret_size, tb_m
 /* Signs a checkpoint of the whole log, in the caller's transaction. The key's name is the log's. Nothing where the newest
  * checkpoint has its size. TB_E_NOT_FOUND: there is no log, or it is empty. */
 TB_MUST_USE tb_code tb_store_proof_sign(tb_store *store, const tb_note_secret *secret, tb_error *err);
+/* What the document of this number prints of the log; *ret_covered false: there is no log, or no checkpoint covers it yet.
+ * ret->address is NULL. */
+TB_MUST_USE tb_code tb_store_proof_printed(tb_store *store, int64_t account, const char *number, tb_invoice_proof *ret,
+                                           bool *ret_covered, tb_error *err);
 /* Appends the newest checkpoint, a signed note. TB_E_NOT_FOUND: there is none. */
 TB_MUST_USE tb_code tb_store_proof_checkpoint(tb_store *store, tb_buf *out, tb_error *err);
+/* The proof that the log's first new_size entries begin with its first old_size ones: tb_merkle_prove_growth. */
+TB_MUST_USE tb_code tb_store_proof_growth(tb_store *store, int64_t old_size, int64_t new_size, tb_merkle_proof *ret,
+                                          tb_error *err);
+/* Adds a witness's signature, out of its answer, to the checkpoint of `size` entries, in the caller's transaction: its text and the
+ * log's signature stay. Errors of tb_witness_add. TB_E_NOT_FOUND: there is no such checkpoint. */
+TB_MUST_USE tb_code tb_store_proof_cosign(tb_store *store, int64_t size, const tb_note_key *witness, tb_text answer, tb_error *err);
+/* Whether the log of now begins with the one of a checkpoint that was kept elsewhere, which may be of a size that none here has.
+ * Differences as in tb_store_verify. Its signature is the caller's. */
+TB_MUST_USE tb_code tb_store_verify_checkpoint(tb_store *store, const tb_checkpoint *checkpoint, tb_say say, void *ctx,
+                                               uint64_t *ret_differences, tb_error *err);
 /* Appends the bytes of a tile, or of an entry bundle. TB_E_NOT_FOUND: the newest checkpoint does not cover it. */
 TB_MUST_USE tb_code tb_store_proof_tile(tb_store *store, const tb_tile *tile, tb_buf *out, tb_error *err);
 

@@ -7,6 +7,7 @@
 #include "api/accrue.h"
 #include "api/alerts.h"
 #include "api/handlers.h"
+#include "api/witness.h"
 #include "http/replicas.h"
 #include "api/machine.h"
 #include "http/build.h"
@@ -390,6 +391,7 @@ void api_metrics(request *r)
     put_outbox(r, out);
     put_accrual(r, out);
     put_marks(r, out);
+    api_witness_metrics(out);
     put_usage(s, out);
     put_compaction(s, out);
     api_replica_metrics(r, out);

@@ -125,7 +125,7 @@ void api_invoice(request *r)
 {
     question *a = question_of(r);
     tb_error err;
-    *a = (question){.shown.now_us = request_now_us(r)};
+    *a = (question){.shown = {.now_us = request_now_us(r), .public_url = r->worker->server->options.public_url}};
     if (api_account_asked(r, &a->account, &err) || read_form(r, &a->shown, &err) || (!number_of(r, a->number) && no_invoice(&err))) {
         request_fail_as(r, &err);
         return;
@@ -159,7 +159,7 @@ void api_record_pdf(request *r)
 {
     question *a = question_of(r);
     tb_error err;
-    *a = (question){.shown = {.now_us = request_now_us(r), .form = TB_SHOWN_PDF},
+    *a = (question){.shown = {.now_us = request_now_us(r), .form = TB_SHOWN_PDF, .public_url = r->worker->server->options.public_url},
                     .how = {put_form, tb_shown_media_type(TB_SHOWN_PDF), true, a->file}};
     tb_code code = api_account_asked(r, &a->account, &err);
     if (!code) code = find_record(r->worker->store, a->account, r->id, a->number, &err);

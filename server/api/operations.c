@@ -199,7 +199,7 @@ static tb_ops ops_of(request *r, tb_store *store)
 {
     return (tb_ops){.store = store, .now_us = request_now_us(r), .key = r->key,
                     .account = r->account, .roles = r->roles, .from = work_of(r)->from, .random = randombytes_buf, .shared = true,
-                    .proof_key = api_proof_key(), .key_secret = work_of(r)->key_secret};
+                    .proof_key = api_proof_key(), .public_url = r->worker->server->options.public_url, .key_secret = work_of(r)->key_secret};
 }
 
 /* The advice for an operation that takes too long. Commands with --db cannot read usage on servers. */

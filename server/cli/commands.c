@@ -65,6 +65,7 @@ static const cli_option key_create_options[] = {SECRET_FILE};
 static const cli_option key_secret_options[] = {};
 
 static const cli_option proof_key_file_options[] = {PROOF_KEY_FILE};
+static const cli_option invoice_options[] = {PROOF_KEY_FILE, PUBLIC_URL};
 static const cli_option proof_key_options[] = {
     {.name = "new", .value = "FILE", .kind = CLI_TEXT, .per_call = true, .required = true,
      .help = "the key file to make, which only its owner may read"},
@@ -477,7 +478,7 @@ cli_command cli_commands[] = {
                 "book report.",
      .operation = "book add"},
     {.name = "preview", .group = CLI_BILL, .operation = "preview"},
-    {.name = "invoice", .group = CLI_BILL, .operation = "invoice", OPTIONS(proof_key_file_options)},
+    {.name = "invoice", .group = CLI_BILL, .operation = "invoice", OPTIONS(invoice_options)},
     {.name = "ledger pay", .group = CLI_LEDGER,
      .summary = "Enter a payment",
      .operation = "ledger enter",

@@ -194,8 +194,20 @@ static int add_account(op_call *o, const tb_param *p, const char *name)
     return status ? status : add(o, p, number, strlen(number));
 }
 
+/* A text that a file has. */
+static int add_content(op_call *o, const tb_param *p, const char *path)
+{
+    tb_buf content;
+    int status = cli_read_file(o->call, path, (size_t)p->max, &content);
+    if (status) return status;
+    status = add(o, p, content.data ? content.data : "", content.len);
+    tb_buf_release(&content);
+    return status;
+}
+
 static int add_word(op_call *o, const tb_param *p, const char *word)
 {
+    if (p->file && (strcmp(word, "-") == 0 || access(word, F_OK) == 0)) return add_content(o, p, word);
     if (p->kind == TB_PARAM_NUMBER && strcmp(p->name, "account") == 0 && !is_digits(word)) return add_account(o, p, word);
     const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED;
     if (document && o->n_files == FILES_MAX) {
@@ -475,6 +487,7 @@ static int run_here(op_call *o)
     if (secret.there) ops.key_secret = secret.bytes;
     if (status == 0) status = cli_read_proof_key(o->call, &proof);
     if (proof.there) ops.proof_key = &proof.secret;
+    if (status == 0) status = cli_public_url(o->call, &ops.public_url);
     if (status == 0) status = run_open(o, &ops);
     sodium_memzero(&secret, sizeof secret);
     sodium_memzero(&proof, sizeof proof);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/secret.h"
+#include "tollbook/issue.h"
 
 static tb_code unusable(const char *path, const char *why, tb_error *err)
 {
@@ -41,6 +42,23 @@ int cli_read_proof_key(const cli_call *call, cli_proof_key *ret)
 {
     tb_error err;
     return cli_load_proof_key(call, ret, &err) ? cli_fail(call, NULL, &err) : 0;
+}
+
+/* Nothing in it needs an escape on paper, in HTML or in XML. */
+static bool is_public_url(const char *url)
+{
+    const size_t scheme = strncmp(url, "https://", 8) == 0 ? 8 : strncmp(url, "http://", 7) == 0 ? 7 : 0, len = strnlen(url, TB_SHOWN_URL + 1);
+    return scheme && len > scheme && len <= TB_SHOWN_URL && url[scheme] != '/' && url[len - 1] != '/' &&
+           url[strspn(url, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~:/[]%")] == 0;
+}
+
+int cli_public_url(const cli_call *call, const char **ret_url)
+{
+    *ret_url = cli_text(call, "public-url");
+    if (!*ret_url || is_public_url(*ret_url)) return 0;
+    cli_say(call, "--public-url %.100s: must be an address such as https://billing.example.com, without a '/' at its end and of at most "
+                  "%d characters.", *ret_url, TB_SHOWN_URL);
+    return tb_code_exit(TB_E_USAGE);
 }
 
 static void print_vkey(const tb_note_key *key)

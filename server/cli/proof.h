@@ -1,4 +1,4 @@
-/* The key of the log of documents: --proof-key-file, `proof key`, `proof vkey`. */
+/* Options of the log of documents: --proof-key-file, --public-url; `proof key`, `proof vkey`. */
 #ifndef TOLLBOOK_SERVER_CLI_PROOF_H
 #define TOLLBOOK_SERVER_CLI_PROOF_H
 
@@ -10,6 +10,14 @@
         .name = "proof-key-file", .value = "FILE", .kind = CLI_TEXT, .here = true,                 \
         .help = "sign a checkpoint of the log of documents with this key; `tollbook proof key` makes one" \
     }
+
+#define PUBLIC_URL                                                                                 \
+    {                                                                                              \
+        .name = "public-url", .value = "URL", .kind = CLI_TEXT, .here = true,                      \
+        .help = "where customers reach the server: documents print the address of their proof, with a QR code" \
+    }
+/* The value of --public-url; NULL: it was not given. Prints an error and returns the exit status. */
+TB_MUST_USE int cli_public_url(const cli_call *call, const char **ret_url);
 
 typedef struct cli_proof_key {
     bool there; /* the option was given */

@@ -20,6 +20,7 @@
 #include "api/alerts.h"
 #include "api/retain.h"
 #include "api/routes.h"
+#include "api/witness.h"
 #include "cli/hint.h"
 #include "cli/replicas.h"
 #include "cli/signals.h"
@@ -34,6 +35,7 @@
 #define MIB ((size_t)1 << 20)
 #define PENDING_LEAST 64
 #define ALERT_TIMEOUT_MS 10000
+#define WITNESS_TIMEOUT_MS 10000
 #define START_TIMEOUT_MS 10000 /* a server before it may take as long to stop (--stop-timeout-ms) */
 #define SPARE_FILES 128 /* descriptors beside the connections': stores, sockets, logs */
 
@@ -155,7 +157,27 @@ static int read_proof(const cli_call *call, server_options *o)
     if (status) return status;
     o->tasks[o->n_tasks++] = api_proof_days(key.there ? &key.secret : NULL);
     sodium_memzero(&key, sizeof key);
-    return 0;
+    return cli_public_url(call, &o->public_url);
+}
+
+static int read_witnesses(const cli_call *call, server_options *o)
+{
+    api_witness list[WITNESSES_MAX];
+    unsigned n = 0;
+    tb_error err;
+    for (size_t i = 0; i < call->n_values; i++) {
+        const char *text = call->values[i].text;
+        if (strcmp(call->values[i].option->name, "proof-witness") != 0) continue;
+        if (n == WITNESSES_MAX) return bad_option(call, "--proof-witness may be given at most eight times.");
+        if (api_witness_read(text, &list[n++], &err)) {
+            cli_say(call, "--proof-witness %.200s: %s", text, err.message);
+            return tb_code_exit(TB_E_USAGE);
+        }
+    }
+    const int64_t limit_us = cli_number(call, "proof-witness-timeout-ms", WITNESS_TIMEOUT_MS) * 1000;
+    if (api_witnesses(list, n, o->ca, limit_us, &o->witness, &err) == TB_OK) return 0;
+    cli_say(call, "--proof-witness: %s", err.message);
+    return tb_code_exit(TB_E_USAGE);
 }
 
 static int read_retain(const cli_call *call, server_options *o)
@@ -250,6 +272,7 @@ static int read_options(const cli_call *call, server_options *o)
     if (status == 0) status = read_hook(call, "purge-hook", &o->purge_hook);
     if (status == 0) status = read_registry_secrets(call, o);
     if (status == 0) status = read_proof(call, o);
+    if (status == 0) status = read_witnesses(call, o);
     if (status == 0) status = read_retain(call, o);
     if (status == 0) status = cli_read_replicas(call, o);
     if (status == 0) status = read_alerts(call, o);

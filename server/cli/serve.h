@@ -65,6 +65,14 @@ int cli_serve_until_told(const cli_call *call, server_options *o, cli_ready *rea
          .help = "requests a second for each account; default off"},                               \
         SECRET_FILE,                                                                               \
         PROOF_KEY_FILE,                                                                            \
+        {.name = "proof-witness",                                                                  \
+         .value = "URL=VKEY",                                                                      \
+         .kind = CLI_TEXT,                                                                         \
+         .repeats = true,                                                                          \
+         .help = "have this witness sign each checkpoint (c2sp.org/tlog-witness): its address and verifier key; may be given several times"}, \
+        SERVE_NUMBER("proof-witness-timeout-ms", "N", 10, 600000,                                  \
+                     "how long a witness may take; it is asked again after a tenth of it, doubled each time; default 10000"), \
+        PUBLIC_URL,                                                                                \
         {.name = "search-paged",                                                                   \
          .kind = CLI_FLAG,                                                                         \
          .help = "GET /pullzone?search=X without page answers a page, as the Terraform "           \

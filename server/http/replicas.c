@@ -137,6 +137,7 @@ void replicas_settle(server *s)
     const server_role role = replicas_role(s);
     job_pool_rest(s->pool, LANE_OUTBOX, role != ROLE_PRIMARY);
     job_pool_rest(s->pool, LANE_DEPLOY, role != ROLE_PRIMARY);
+    job_pool_rest(s->pool, LANE_WITNESS, role != ROLE_PRIMARY);
     job_pool_rest(s->pool, LANE_PERIODIC, role == ROLE_SUPERSEDED);
     periodic_rest(s->periodic, role != ROLE_PRIMARY);
     if (s->acknowledge) acknowledge_new_role(s->acknowledge);

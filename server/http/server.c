@@ -309,6 +309,7 @@ static const lane_options all_lanes[LANES] = {
                    .readers = 1,
                    .background = true},
     [LANE_MOVE] = {.threads = 1, .readers = 1, .background = true},
+    [LANE_WITNESS] = {.background = true}, /* as many threads as witnesses */
     [LANE_PARSE] = {.jobs_name = "bodies", .jobs = 256, .jobs_share = 192, .background = true},
 };
 
@@ -318,6 +319,7 @@ static tb_code open_parts(server *s, tb_error *err)
     lane_options lanes[LANES], *parse = &lanes[LANE_PARSE];
     memcpy(lanes, all_lanes, sizeof lanes);
     parse->threads = parse->threads_share = parse->readers = o->threads;
+    lanes[LANE_WITNESS].threads = lanes[LANE_WITNESS].readers = o->witness.n;
     if (!o->usage) lanes[LANE_REMOTE] = (lane_options){0};
     if (!o->usage || o->idle || s->copy) lanes[LANE_MOVE] = (lane_options){0};
     if (!o->outbox.send) lanes[LANE_OUTBOX] = (lane_options){0};
@@ -596,9 +598,10 @@ tb_code server_start(server *s, tb_error *err)
     const deployments_options deploys = {o->deploy_hook, o->deploy_us, o->fixed_now_us};
     s->deployments = deployments_new(&deploys, s->writer, s->pool);
     s->outbox = outbox_sender_new(&o->outbox, s->alert_secret, o->fixed_now_us, s->writer, s->pool);
+    s->witnesses = witnesses_new(&o->witness, s->writer, s->pool);
     s->periodic = periodic_new(o->tasks, o->n_tasks, o->fixed_now_us, s->writer, s->pool);
     if (s->mover) mover_start(s->mover, s->writer, s->pool);
-    bool ok = s->writer && s->deployments && s->outbox && s->periodic;
+    bool ok = s->writer && s->deployments && s->outbox && s->witnesses && s->periodic;
     if (ok) replicas_settle(s);
     ok = ok && job_pool_start(s->pool);
     for (unsigned i = 0; ok && i < s->options.threads; i++) {
@@ -658,6 +661,8 @@ bool server_stop(server *s)
     s->deployments = NULL;
     outbox_sender_free(s->outbox);
     s->outbox = NULL;
+    witnesses_free(s->witnesses);
+    s->witnesses = NULL;
     periodic_free(s->periodic);
     s->periodic = NULL;
     return true;

@@ -22,6 +22,7 @@
 #include "http/jobs/deployments.h"
 #include "http/jobs/mover.h"
 #include "http/jobs/outbox_sender.h"
+#include "http/jobs/witnesses.h"
 #include "http/jobs/periodic.h"
 #include "http/jobs/pool.h"
 #include "http/jobs/waiting.h"
@@ -87,6 +88,8 @@ typedef struct server_options {
     int64_t (*clock)(void);       /* for the moments of pieces, in microseconds since 1970 */
     periodic_task tasks[PERIODIC_TASKS_MAX];
     size_t n_tasks;
+    const char *public_url;       /* where customers reach this server, for documents; NULL: not known */
+    witness_work witness;         /* of the log of documents */
     outbox_work outbox;           /* how messages are sent; all NULL: none are sent */
     bool idle;                    /* no work of its own: no retention, no deployments */
     int64_t fixed_now_us;         /* INT64_MIN: the clock's */
@@ -153,6 +156,7 @@ typedef struct server {
     worker remote_workers[SERVER_REMOTE_THREADS]; /* the workers of LANE_REMOTE's threads, without an event loop */
     deployments *deployments;
     outbox_sender *outbox;
+    witnesses *witnesses;
     periodic *periodic;
     published *directory;          /* the tb_directory in force */
     const void *directory_seen; /* of the writer's thread: the one published last */

@@ -127,8 +127,9 @@ void webhook_free(webhook *w)
 static size_t count_body(char *bytes, size_t size, size_t n, void *ctx)
 {
     webhook *w = ctx;
-    (void)bytes;
     w->body += size * n;
+    if (w->message->answer) tb_buf_add(w->message->answer, bytes, size * n);
+    if (w->message->answer && w->message->answer->failed) return 0;
     return w->body > WEBHOOK_ANSWER_MAX ? 0 : size * n;
 }
 
@@ -205,6 +206,7 @@ static bool add_fields(const webhook_message *m, const webhook_secrets *secrets,
                        struct curl_slist **lines)
 {
     char timestamp[24], signature[WEBHOOK_SECRETS * WEBHOOK_SIGNATURE], *at = signature;
+    if (!m->id) return add_field(lines, "Content-Type", "text/plain; charset=utf-8") && add_field(lines, "Expect", "");
     snprintf(timestamp, sizeof timestamp, "%" PRId64, m->now_s);
     for (size_t i = 0; i < secrets->n; i++) {
         if (i) *at++ = ' ';
@@ -223,7 +225,11 @@ static webhook_answer read_answer(webhook *w, CURLcode rc, char error[WEBHOOK_ER
     curl_off_t after_s = 0;
     curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &status);
     if (rc == CURLE_OK && !w->head_over) rc = CURLE_PARTIAL_FILE; /* libcurl accepts a head without its end */
-    const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX;
+    const bool cut = rc == CURLE_WRITE_ERROR && status && w->body > WEBHOOK_ANSWER_MAX && !w->message->answer;
+    if (rc == CURLE_WRITE_ERROR && w->message->answer) {
+        snprintf(error, WEBHOOK_ERROR_MAX + 1, "Its answer is too long.");
+        return (webhook_answer){0, 0};
+    }
     if (rc != CURLE_OK && !cut) {
         const bool unknown = rc == CURLE_PEER_FAILED_VERIFICATION;
         snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.%s", curl_easy_strerror(rc),

@@ -5,7 +5,7 @@
 #ifndef TOLLBOOK_SERVER_WEBHOOK_H
 #define TOLLBOOK_SERVER_WEBHOOK_H
 
-#include "tollbook/error.h"
+#include "tollbook/buf.h"
 
 #define WEBHOOK_SECRET_MIN  16 /* bytes; the specification asks for 24 to 64 */
 #define WEBHOOK_SECRET_MAX  64
@@ -40,10 +40,12 @@ webhook *webhook_new(void); /* NULL: no memory */
 void webhook_free(webhook *w);
 
 typedef struct webhook_message {
-    const char *url, *id, *body;
+    const char *url, *body;
+    const char *id; /* NULL: no webhook but text, without a signature */
     size_t body_len;
     int64_t now_s; /* since 1970 */
     int64_t limit_us;
+    tb_buf *answer; /* takes the body of the answer, and bounds it; NULL: a longer one is cut, and only its status counts */
     const char *ca; /* a file of certificate authorities; NULL: the system's */
     bool (*stop)(void *ctx); /* called often; true ends the exchange */
     void *ctx;
@@ -52,6 +54,7 @@ typedef struct webhook_answer {
     int status;      /* 0: none came; error says why */
     int64_t after_s; /* Retry-After; 0: absent */
 } webhook_answer;
+/* secrets: not looked at where the message has no id. */
 webhook_answer webhook_send(webhook *w, const webhook_message *message, const webhook_secrets *secrets,
                             char error[WEBHOOK_ERROR_MAX + 1]);
 

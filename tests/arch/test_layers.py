@@ -125,6 +125,7 @@ ONLY = {
     "cairo.h": ["engine/print/pdf/"],
     "cairo-pdf.h": ["engine/print/pdf/"],
     "hb.h": ["engine/print/pdf/"],
+    "qrencode.h": ["engine/print/pdf/"],
     "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c"],
     "zstd.h": ["engine/logs/", "engine/store/replica/", "server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "engine/ops/", "server/api/", "server/cli/",

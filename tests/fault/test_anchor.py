@@ -108,7 +108,7 @@ class Trial:
         done = subprocess.run([TOLLBOOK, "anchor", "--db", db or self.m.db], capture_output=True,
                               env={"TOLLBOOK_NOW": now}, check=False, timeout=PATIENCE)
         require(done.returncode == 0, "anchor:", done.stderr)
-        found = re.fullmatch(rf"([0-9a-f-]{{1,255}}) {re.escape(now)}\n", done.stdout.decode())
+        found = re.fullmatch(rf"([0-9a-f-]{{1,255}}) {re.escape(now)}\n(\S+\n\d+\n\S+\n\n\u2014 .*\n)?", done.stdout.decode())
         require(found, "anchor printed", done.stdout)
         return found.group(1)
 

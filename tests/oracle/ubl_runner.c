@@ -120,6 +120,8 @@ int main(int argc, char **argv)
     ssize_t len;
     const long times = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
     if (argc < 2 || !k) fail("FOLDER [TIMES] <lines");
+    k->names.proof = &(tb_invoice_proof){.log = "example.com/<log>", .index = 17, .root = "0123456789abcdef",
+                                         .address = "https://billing.example.com/billing/invoices/2026-000001/proof"};
     while ((len = getline(&line, &room, stdin)) > 0) {
         line[len - 1] = 0;
         take_line(k, argv[1], times, line);

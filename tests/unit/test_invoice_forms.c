@@ -341,7 +341,7 @@ START_TEST(focus_names_the_seller_the_account_and_zones_and_has_their_labels)
 {
     const tb_zone_name zones[] = {{101, "Main, EU", "{\"team\":\"web\",\"a\":\"1\"}"},
                                   {102, "\xC3\xA9", NULL}};
-    const tb_invoice_names names = {"acme", "{\"team\":\"ops\",\"env\":\"prod\"}", zones, 2};
+    const tb_invoice_names names = {"acme", "{\"team\":\"ops\",\"env\":\"prod\"}", zones, 2, NULL};
     tb_party seller = {.text = {[TB_PARTY_NAME] = "Seller GmbH"}};
     fixture f;
     fixture_make(&f);
@@ -397,7 +397,7 @@ START_TEST(focus_refuses_labels_that_are_no_object)
     fixture_make(&f);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const tb_zone_name zone = {101, "main", wrong[i]};
-        const tb_invoice_names names = {"acme", "{}", &zone, 1};
+        const tb_invoice_names names = {"acme", "{}", &zone, 1, NULL};
         tb_buf out;
         tb_buf_init(&out, TB_INVOICE_TEXT_MAX, NULL);
         ck_assert_int_eq(tb_focus_csv(&f.s, &names, &out, NULL), TB_E_VALIDATION);

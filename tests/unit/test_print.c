@@ -719,12 +719,39 @@ START_TEST(a_figure_that_cannot_be_shown_is_an_error)
 }
 END_TEST
 
+START_TEST(a_document_says_where_it_is_in_the_log)
+{
+    tb_invoice_proof proof = {.log = "example.com/<log>", .index = 1234567, .root = "0123456789abcdef"};
+    print_fixture p;
+    print_fixture_make(&p);
+    p.names.proof = &proof;
+    char *html = html_of(&p);
+    HAS(html, ">Log of documents example.com/&lt;log&gt;, entry 1234567, checkpoint 0123 4567 89ab cdef<");
+    LACKS(html, "<svg");
+    LACKS(html, "Check this document yourself");
+    free(html);
+    proof.address = "https://billing.example.com/billing/invoices/2026-000007/proof";
+    html = html_of(&p);
+    HAS(html, ">Check this document yourself<");
+    HAS(html, "<a href=\"https://billing.example.com/billing/invoices/2026-000007/proof\">https://billing.example.com/billing/");
+    /* 62 bytes, level M: version 4, which has 33 squares and a margin of 4. Its first row begins with a corner's seven. */
+    HAS(html, "<svg viewBox=\"0 0 41 41\" aria-hidden=\"true\"><path d=\"M4 4h7v1h-7z");
+    HAS(html, "M30 4h7v1h-7zM4 5h1v1h-1zM10 5h1v1h-1z");
+    free(html);
+    p.buyer.text[TB_PARTY_LANGUAGE] = "de";
+    html = html_of(&p);
+    HAS(html, ">Protokoll der Dokumente example.com/&lt;log&gt;, Eintrag 1234567, Pr\u00fcfpunkt 0123 4567 89ab cdef<");
+    free(html);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("print");
     TCase *test = tcase_create("print");
     tcase_add_test(test, a_page_loads_nothing_and_escapes_everything);
     tcase_add_test(test, an_invoice_says_who_what_how_much_and_how_to_pay);
+    tcase_add_test(test, a_document_says_where_it_is_in_the_log);
     tcase_add_test(test, quantities_and_prices_are_for_people);
     tcase_add_test(test, german_words_and_figures);
     tcase_add_test(test, a_cap_says_when_it_was_reached);

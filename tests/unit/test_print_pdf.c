@@ -95,6 +95,10 @@ static void assert_same_words(const print_fixture *p)
     free(pdf);
 }
 
+/* What has a QR code. */
+static const tb_invoice_proof coded = {.log = "example.com/log", .index = 5, .root = "0123456789abcdef",
+                                       .address = "https://billing.example.com/billing/invoices/2026-000007/proof"};
+
 START_TEST(a_pdf_has_the_words_and_sums_of_the_page)
 {
     print_fixture p;
@@ -106,6 +110,10 @@ START_TEST(a_pdf_has_the_words_and_sums_of_the_page)
     strcpy(p.f.s.corrects, "2026-000005");
     assert_same_words(&p);
     fixture_make(&p.f);
+    assert_same_words(&p);
+    p.names.proof = &(tb_invoice_proof){.log = "example.com/log", .index = 5, .root = "0123456789abcdef"};
+    assert_same_words(&p);
+    p.names.proof = &coded;
     assert_same_words(&p);
 }
 END_TEST
@@ -160,6 +168,7 @@ START_TEST(the_same_bytes_whatever_the_locale_the_zone_and_the_folder)
     char folder[512];
     print_fixture_make(&p);
     p.zones[0].name = "\u6771\u4eac \u05d7\u05d1\u05e8\u05d4";
+    p.names.proof = &coded;
     tb_buf first = pdf_of(&p);
     ck_assert_ptr_nonnull(getcwd(folder, sizeof folder));
     ck_assert_int_eq(chdir("/"), 0);

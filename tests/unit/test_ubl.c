@@ -56,7 +56,7 @@ static void expect_price(const char *text, const char *mark, const char *price, 
 START_TEST(test_zones_have_their_names_or_numbers)
 {
     const tb_zone_name zones[] = {{101, "main & \"more\"", NULL}, {102, " ", NULL}};
-    const tb_invoice_names names = {"acme", NULL, zones, 2};
+    const tb_invoice_names names = {"acme", NULL, zones, 2, NULL};
     fixture f;
     parties p;
     declare(&f, &p);

@@ -1,10 +1,12 @@
 /* A form is a row: the text around its invoices, and the function that writes one. */
 #include "tollbook/issue.h"
 
-#include "tollbook/partystore.h"
-#include "tollbook/ubl.h"
-
+#include <stdio.h>
 #include <string.h>
+
+#include "tollbook/partystore.h"
+#include "tollbook/prooflog.h"
+#include "tollbook/ubl.h"
 
 /* An invoice on its way out. */
 typedef struct showing {
@@ -153,18 +155,37 @@ void tb_shown_close(const tb_shown *shown, tb_buf *out)
     if (forms[shown->form].close) forms[shown->form].close(out);
 }
 
+#define ADDRESS_MAX (TB_SHOWN_URL + 64)
+
+/* What it prints of the log of documents, in names; address is kept by the caller. */
+static tb_code find_proof(const tb_shown *shown, const tb_statement *statement, tb_invoice_proof *proof, char address[ADDRESS_MAX],
+                          tb_invoice_names *names, tb_error *err)
+{
+    bool covered;
+    tb_code code = tb_store_proof_printed(shown->store, statement->account, statement->number, proof, &covered, err);
+    if (code || !covered) return code;
+    if (shown->public_url) {
+        snprintf(address, ADDRESS_MAX, "%.*s/billing/invoices/%s/proof", TB_SHOWN_URL, shown->public_url, statement->number);
+        proof->address = address;
+    }
+    names->proof = proof;
+    return TB_OK;
+}
+
 /* at_us: the moment of the names that it shows. */
 static tb_code show(const tb_shown *shown, const tb_statement *statement, const char *sha256,
                     int64_t at_us, tb_buf *out, tb_error *err)
 {
     tb_invoice_names names = {0};
+    tb_invoice_proof proof;
+    char address[ADDRESS_MAX];
     const bool named = forms[shown->form].names && shown->store;
     tb_code code = TB_OK;
     if (named)
         code = tb_store_invoice_names(shown->store, statement->account, at_us, &names, err);
     if (code) return code;
-    code = forms[shown->form].show(
-        &(showing){shown, statement, sha256, named ? &names : NULL}, out, err);
+    if (named && *sha256) code = find_proof(shown, statement, &proof, address, &names, err);
+    if (!code) code = forms[shown->form].show(&(showing){shown, statement, sha256, named ? &names : NULL}, out, err);
     if (named) tb_invoice_names_release(&names);
     return code ? code : tb_buf_check(out, err);
 }

@@ -56,7 +56,8 @@ static tb_shown shown_of(const tb_ops *ops, const tb_args *args)
                       .pages = {.letter = tb_arg_is(args, "paper", "letter"),
                                 .auditor = tb_arg_given(args, "audit")},
                       .store = ops->store,
-                      .now_us = ops->now_us};
+                      .now_us = ops->now_us,
+                      .public_url = ops->public_url};
 }
 
 /* --- next: the counts, then "ID ID ..." --- */

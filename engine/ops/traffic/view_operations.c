@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "ops/operations.h"
+#include "ops/proof/against.h"
 #include "tollbook/answer.h"
 #include "tollbook/statistics.h"
 #include "tollbook/calendar.h"
@@ -110,39 +111,61 @@ static void say_finding(void *ctx, const char *sentence)
     if (!note || !f->csv) tb_buf_fmt(&f->reply->out, "%s\n", sentence);
 }
 
-static tb_code compare(tb_store *store, const char *against, finding *f, uint64_t *differences, tb_error *err)
-{
-    uint64_t more = 0;
-    tb_code code = tb_store_verify_against(store, against, say_finding, f, &more, err);
-    *differences += more;
-    return code;
-}
+/* What was kept elsewhere: a digest of `anchor`, a checkpoint of the log of documents, or both, as `anchor` prints them. */
+typedef struct kept_elsewhere {
+    char digest[TB_ANCHOR_MAX]; /* "": none */
+    tb_text checkpoint;         /* data NULL: none */
+} kept_elsewhere;
 
-/* `anchor` prints the digest and a time: the whole line is taken too. NULL: none is given. */
-static const char *read_anchor(const tb_args *args, char out[TB_ANCHOR_MAX])
+static tb_code read_against(const tb_args *args, kept_elsewhere *ret, tb_error *err)
 {
     const char *text = tb_arg_text(args, "against");
-    if (!text) return NULL;
-    const size_t len = strcspn(text, " ");
-    snprintf(out, TB_ANCHOR_MAX, "%.*s", len < TB_ANCHOR_MAX ? (int)len : TB_ANCHOR_MAX - 1, text);
-    return out;
+    tb_text digest;
+    tb_error why;
+    *ret = (kept_elsewhere){.digest = ""};
+    if (!text) return TB_OK;
+    tb__against_split((tb_text){text, strlen(text)}, &digest, &ret->checkpoint);
+    if (!digest.data) return TB_OK;
+    const size_t len = digest.len < TB_ANCHOR_MAX ? digest.len : TB_ANCHOR_MAX - 1;
+    snprintf(ret->digest, TB_ANCHOR_MAX, "%.*s", (int)len, digest.data);
+    if (!tb_anchor_check(ret->digest, &why)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "against", "\"%.40s\": %s", ret->digest, why.message);
+}
+
+/* store NULL: whether they can be read. */
+static tb_code compare_checkpoint(const tb_ops *ops, tb_store *store, const tb_args *args, const kept_elsewhere *kept, finding *f,
+                                  uint64_t *differences, tb_error *err)
+{
+    const tb__against against = {.vkey = tb_arg_text(args, "vkey"), .key = ops->proof_key ? &ops->proof_key->key : NULL,
+                                 .say = say_finding, .ctx = f};
+    tb_error why = {0};
+    if (!kept->checkpoint.data) return TB_OK;
+    const tb_code code = tb__against_checkpoint(store, kept->checkpoint, &against, differences, &why);
+    return code ? tb_fail(err, code, strcmp(why.field, "vkey") == 0 ? "vkey" : "against", "%s", why.message) : TB_OK;
+}
+
+static tb_code compare(tb_ops *ops, const tb_args *args, const kept_elsewhere *kept, finding *f, uint64_t *differences, tb_error *err)
+{
+    uint64_t more = 0;
+    tb_code code = *kept->digest ? tb_store_verify_against(ops->store, kept->digest, say_finding, f, &more, err) : TB_OK;
+    *differences += more;
+    return code ? code : compare_checkpoint(ops, ops->store, args, kept, f, differences, err);
 }
 
 static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
-    char digest[TB_ANCHOR_MAX];
-    const char *against = read_anchor(args, digest);
+    kept_elsewhere kept;
     tb_closings_checked closings = {.all = tb_arg_given(args, "all")};
     uint64_t differences = 0;
-    tb_error why;
-    if (against && tb_anchor_check(against, &why))
-        return tb_fail(err, TB_E_VALIDATION, "against", "\"%.40s\": %s", against, why.message);
+    tb_code code = read_against(args, &kept, err);
+    if (!code) code = compare_checkpoint(ops, NULL, args, &kept, NULL, &differences, err);
+    if (code) return code;
     finding f = {.reply = reply, .csv = tb_arg_is(args, "format", "csv")};
     tb_buf_init(&f.notes, TB_REPLY_MAX, NULL);
     tb_buf_str(&reply->json, "{\"differences\":[");
     if (f.csv) tb_buf_str(&reply->out, "difference\n");
-    tb_code code = tb__verify_in(ops->store, &closings, say_finding, &f, &differences, err);
-    if (!code && against) code = compare(ops->store, against, &f, &differences, err);
+    code = tb__verify_in(ops->store, &closings, say_finding, &f, &differences, err);
+    if (!code) code = compare(ops, args, &kept, &f, &differences, err);
     tb_buf_str(&reply->json, "],\"notes\":[");
     tb_buf_add(&reply->json, f.notes.data, f.notes.len);
     tb_buf_str(&reply->json, "]}");
@@ -167,13 +190,23 @@ static tb_code verify(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_erro
 static tb_code anchor(tb_ops *ops, const tb_args *args, tb_reply *reply, tb_error *err)
 {
     char digest[TB_ANCHOR_MAX], moment[20];
+    tb_buf note;
     (void)args;
     tb_code code = tb_store_anchor(ops->store, digest, err);
     if (code) return code;
+    tb_buf_init(&note, TB_NOTE_MAX, NULL);
+    code = tb_store_proof_checkpoint(ops->store, &note, err);
     tb_time_format(ops->now_us, moment);
     tb_buf_fmt(&reply->out, "%s %.20s\n", digest, moment);
-    tb_buf_fmt(&reply->json, "{\"digest\":\"%s\",\"time\":\"%.20s\"}", digest, moment);
-    return TB_OK;
+    tb_buf_fmt(&reply->json, "{\"digest\":\"%s\",\"time\":\"%.20s\"", digest, moment);
+    if (!code) {
+        tb_buf_add(&reply->out, note.data, note.len);
+        tb_buf_str(&reply->json, ",\"checkpoint\":");
+        tb_json_string(&reply->json, note.data, note.len);
+    }
+    tb_buf_str(&reply->json, "}");
+    tb_buf_release(&note);
+    return code == TB_E_NOT_FOUND ? TB_OK : code; /* no log, or nothing signed yet */
 }
 
 /* --- the rows --- */
@@ -202,8 +235,10 @@ static const tb_param usage_params[] = {
 static const tb_param verify_params[] = {
     {.name = "all", .kind = TB_PARAM_FLAG,
      .help = "work out closings of all months again, not of the last three alone"},
-    {.name = "against", .value = "DIGEST", .kind = TB_PARAM_TEXT, .min = 1,
-     .help = "a digest of `tollbook anchor`: what it covered must still be there, unchanged"},
+    {.name = "against", .value = "DIGEST|FILE", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_NOTE_MAX + TB_ANCHOR_MAX + 32, .file = true,
+     .help = "what `tollbook anchor` printed, or a checkpoint: what it covered must still be there, unchanged"},
+    {.name = "vkey", .value = "VKEY", .kind = TB_PARAM_TEXT, .min = 1, .max = TB_NOTE_VKEY,
+     .help = "the log's key, which has to have signed the checkpoint; `tollbook proof vkey` prints it"},
     TB__PARAM_FORMAT(TB__FORMATS),
 };
 
@@ -232,7 +267,8 @@ static const tb_operation rows[] = {
      .slow = true},
     {.name = "anchor",
      .summary = "Print a digest of everything append-only, to keep elsewhere",
-     .details = "Prints the digest, a space and the time. `tollbook verify --against DIGEST`\n"
+     .details = "Prints the digest, a space and the time, and behind that the newest checkpoint of the\n"
+                "log of documents, if there is one. `tollbook verify --against DIGEST`, or with a file of all that,\n"
                 "tells later whether invoices, the ledger, inputs, books, what was declared and\n"
                 "keys are still the same; what was added since is not a difference. It only\n"
                 "reads, so it also works beside a running server and on a backup.",

@@ -268,6 +268,40 @@ static void put_notes(tb__flow *flow, const tb__block *block)
     flow->y += 6;
 }
 
+#define QR_SIDE   60.0
+#define QR_MARGIN 10.0 /* at least four squares wide, which readers of the code need */
+
+/* With an address its code, and the texts beside it, as high as the code. */
+static void put_proof(tb__flow *flow, const tb__block *block)
+{
+    const tb__row *rows = rows_of(flow, block);
+    const bool coded = block->n_rows > 1;
+    const double left = flow->left + (coded ? QR_SIDE + QR_MARGIN : 0), width = flow->right - left;
+    const tb__ink *entry = tb__flow_ink(flow, TB__STYLE_SMALL, rows[0].cell[0], width);
+    if (!coded) {
+        tb__flow_need(flow, entry->height);
+        tb__flow_put(flow, entry, left, flow->y);
+        flow->y += entry->height + 6;
+        return;
+    }
+    const tb__ink *title = tb__flow_ink(flow, TB__STYLE_STRONG, block->text, width);
+    const tb__ink *address = tb__flow_ink(flow, TB__STYLE_SMALL, rows[1].cell[0], width);
+    const double texts = title->height + 2 + address->height + 2 + entry->height;
+    const double height = texts > QR_SIDE ? texts : QR_SIDE;
+    tb__flow_need(flow, height + QR_MARGIN);
+    flow->y += QR_MARGIN;
+    tb__item *code = tb__flow_item(flow, TB__ITEM_QR, flow->left, flow->y);
+    code->width = QR_SIDE;
+    code->mark = rows[1].cell[0];
+    double y = flow->y + (height - texts) / 2;
+    tb__flow_put(flow, title, left, y);
+    y += title->height + 2;
+    tb__flow_put(flow, address, left, y);
+    y += address->height + 2;
+    tb__flow_put(flow, entry, left, y);
+    flow->y += height + QR_MARGIN;
+}
+
 /* What the blocks from here to the next new page will take, roughly. */
 double tb__flow_rest(const tb__flow *flow, size_t block)
 {
@@ -302,6 +336,7 @@ static void put_block(tb__flow *flow, size_t i)
     case TB__TABLE: tb__flow_table(flow, block); break;
     case TB__TOTALS: put_totals(flow, block); break;
     case TB__NOTES: put_notes(flow, block); break;
+    case TB__PROOF: put_proof(flow, block); break;
     case TB__DETAILS: put_details(flow, i); break;
     case TB__NEW_PAGE: tb__flow_new_page(flow); break;
     }

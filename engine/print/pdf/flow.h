@@ -12,6 +12,7 @@ typedef enum tb__item_kind {
     TB__ITEM_STRONG_RULE,
     TB__ITEM_BAR,  /* beside a warning */
     TB__ITEM_MARK, /* a bookmark: mark, level */
+    TB__ITEM_QR,   /* the QR code of mark; width: of its side */
 } tb__item_kind;
 
 typedef struct tb__item {

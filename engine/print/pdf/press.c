@@ -6,6 +6,7 @@
 
 #include "print/face.h"
 #include "print/pdf/flow.h"
+#include "print/pdf/qr.h"
 
 extern const tb__press_face tb__press_face_1;
 
@@ -108,17 +109,39 @@ static void draw_rules(sheet_press *p, const rule_look *look, size_t from, size_
     cairo_fill(p->cr);
 }
 
-/* Lines come first, so that texts follow one another. */
-static void draw_items(sheet_press *p, size_t from, size_t to)
+/* Squares that touch in a row are one rectangle, so that no seam shows. */
+static tb_code draw_qr(sheet_press *p, const tb__item *item, tb_error *err)
 {
+    tb__qr qr = {0};
+    tb_code code = tb__qr_of(item->mark, &qr, err);
+    if (code) return code;
+    const double side = item->width / qr.width;
+    for (int row = 0; row < qr.width; row++)
+        for (int at = 0, end; at < qr.width; at = end) {
+            for (end = at + 1; end < qr.width && qr.dark[row][end] == qr.dark[row][at];)
+                end++;
+            if (qr.dark[row][at])
+                cairo_rectangle(p->cr, item->x + at * side, item->y + row * side, (end - at) * side, side);
+        }
+    cairo_set_source_rgb(p->cr, 0, 0, 0);
+    cairo_fill(p->cr);
+    return TB_OK;
+}
+
+/* Lines come first, so that texts follow one another. */
+static tb_code draw_items(sheet_press *p, size_t from, size_t to, tb_error *err)
+{
+    tb_code code = TB_OK;
     for (size_t i = 0; i < sizeof rule_looks / sizeof *rule_looks; i++)
         draw_rules(p, &rule_looks[i], from, to);
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; !code && i < to; i++) {
         const tb__item *item = &p->flow->items[p->order[i]];
         if (item->kind == TB__ITEM_MARK) add_mark(p, item);
+        if (item->kind == TB__ITEM_QR) code = draw_qr(p, item, err);
         if (item->kind == TB__ITEM_TEXT)
             tb__pen_draw(p->press->pen, p->cr, item->ink, item->x, item->y);
     }
+    return code;
 }
 
 static void draw_stamp(sheet_press *p)
@@ -176,8 +199,8 @@ static tb_code draw_pages(sheet_press *p, tb_error *err)
         const size_t first = at;
         while (at < flow->n && flow->items[p->order[at]].page == page)
             at++;
-        draw_items(p, first, at);
-        code = draw_foot(p, page, err);
+        code = draw_items(p, first, at, err);
+        if (!code) code = draw_foot(p, page, err);
         tb__pen_flush(p->press->pen, p->cr);
         cairo_show_page(p->cr);
     }
@@ -255,4 +278,5 @@ __attribute__((visibility("default"))) const tb__press_face tb__press_face_1 = {
     .open = press_open,
     .draw = press_draw,
     .close = press_close,
+    .qr = tb__qr_of,
 };

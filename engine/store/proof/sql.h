@@ -19,6 +19,9 @@
     X(PROOF_TILE_PUT, "INSERT INTO proof_tile(level,number,hashes) VALUES(?1,?2,?3) ON CONFLICT(level,number)" \
       " DO UPDATE SET hashes=excluded.hashes")                                                     \
     X(PROOF_CHECKPOINT, "SELECT note FROM proof_checkpoint ORDER BY size DESC LIMIT 1")            \
+    X(PROOF_CHECKPOINT_OVER, "SELECT note FROM proof_checkpoint WHERE size>?1 ORDER BY size LIMIT 1") \
+    X(PROOF_CHECKPOINT_OF, "SELECT note FROM proof_checkpoint WHERE size=?1")                      \
+    X(PROOF_CHECKPOINT_COSIGNED, "UPDATE proof_checkpoint SET note=?2 WHERE size=?1")              \
     X(PROOF_CHECKPOINT_SIZE, "SELECT coalesce(max(size),0) FROM proof_checkpoint")                 \
     X(PROOF_CHECKPOINT_FIRST, "SELECT coalesce(min(size),0) FROM proof_checkpoint")                \
     X(PROOF_CHECKPOINT_PUT, "INSERT INTO proof_checkpoint(size,note) VALUES(?1,?2)")               \

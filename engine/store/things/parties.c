@@ -230,7 +230,7 @@ static tb_code settle(const naming *all, tb_invoice_names *ret, tb_error *err)
             (tb_zone_name){z->zone, text_at(texts, z->name), text_at(texts, z->labels)};
     }
     const tb_zone_name *account = &block[all->n - 1];
-    *ret = (tb_invoice_names){account->name, account->labels, block, all->n - 1};
+    *ret = (tb_invoice_names){account->name, account->labels, block, all->n - 1, NULL};
     return TB_OK;
 }
 

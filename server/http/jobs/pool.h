@@ -18,6 +18,7 @@
  *     wait       waiting requests    ends waits for the next commit (jobs/waiting.h)
  *     base       its queue           a copy that a replica begins with (bases.h)
  *     move       a file              moves usage to other servers (jobs/mover.h)
+ *     witness    the store           the newest checkpoint of the log of documents (jobs/witnesses.h)
  *
  * Each lane has threads of its own: a registry that hangs delays other look-ups and no computation,
  * and a deployment may run for minutes.
@@ -61,6 +62,7 @@ typedef enum job_lane {
     LANE_WAIT,     /* ends the waits for a commit: jobs/waiting.h */
     LANE_BASE,     /* bases of replicas: bases.h */
     LANE_MOVE,     /* moves usage to other servers: jobs/mover.h */
+    LANE_WITNESS,  /* has checkpoints signed: jobs/witnesses.h */
     LANE_PARSE,    /* bodies of lines */
     LANES,
 } job_lane;
