@@ -154,6 +154,23 @@ class Ends(Case):
         standby.start()  # with its old options: it may find nobody there, but nothing is lost
         self.assertEqual(state(standby)["epoch"], 2)
 
+    def test_it_asks_standbys_that_are_silent(self):
+        """The new one was started again, so it knows no longer whom to tell."""
+        standby, old = self.standby("--promotable"), self.primary
+        standby.stop()
+        self.assertEqual(promote(standby), "epoch 2\n")
+        old.stop()
+        old.start()  # nobody answers it
+        self.assertEqual(state(old)["role"], "primary")
+        Server.start(standby, port=standby.port)
+        until(lambda: "has taken this one's place" in old.messages(), old)
+        refused = self.send(old)
+        self.assertEqual((refused.status, refused.error, refused.json()["Primary"]), (503, "replica.superseded", standby.url))
+        old.stop()
+        standby.stop()
+        self.assertIn("whose place another server took, with epoch 2",
+                      run("serve", "--db", old.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode())
+
     def test_what_only_the_old_one_has_is_saved_beside_it(self):
         proxy = Proxy(self.primary.port)
         self.addCleanup(proxy.close)
