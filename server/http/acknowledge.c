@@ -164,6 +164,18 @@ size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n)
     return n;
 }
 
+size_t acknowledge_silent(acknowledge *a, tb_standby ret[TB_STANDBYS_MAX])
+{
+    size_t n = 0;
+    pthread_mutex_lock(&a->lock);
+    for (size_t i = 0; i < a->n; i++) {
+        const bool silent = a->list[i].piece == UNKNOWN || clock_mono_us() - a->list[i].asked_us > MOMENT_US;
+        if (silent && a->list[i].is.url[0]) ret[n++] = a->list[i].is;
+    }
+    pthread_mutex_unlock(&a->lock);
+    return n;
+}
+
 int64_t acknowledge_newest(acknowledge *a)
 {
     int64_t newest = waiting_reached(a->server->waiting, WAIT_PIECE);

@@ -31,6 +31,8 @@ void acknowledge_new_role(acknowledge *a);
 /* Adds the listed standbys that are not in the list of n followers, which has room for FOLLOWERS_SHOWN, with piece 0 if they
  * have not asked since the start. Returns how many there are then. */
 size_t acknowledge_add_listed(acknowledge *a, tb_follower *list, size_t n);
+/* Those of the list that have not asked for a moment, and whose address is known; returns how many. */
+size_t acknowledge_silent(acknowledge *a, tb_standby ret[TB_STANDBYS_MAX]);
 /* The newest piece that any standby of the list, or all that count, are known to have. A base for one of them has it too. */
 int64_t acknowledge_newest(acknowledge *a);
 /* Whether answers are sent that a standby lacks, by --standby-absent continue. */

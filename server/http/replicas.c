@@ -11,6 +11,8 @@
 
 #define TRIM_PIECES  500 /* deleted in one transaction */
 #define TRIM_WAIT_US INT64_C(60000000)
+#define ASK_WAIT_US  INT64_C(3000000)
+#define TRY_AGAIN_US INT64_C(1000000)
 
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
 {
@@ -91,6 +93,47 @@ static int64_t trim_wait_us(void *ctx, int64_t now_us)
 {
     (void)ctx, (void)now_us;
     return TRIM_WAIT_US;
+}
+
+/* --- standbys that are silent --- */
+
+static tb_code run_supersede(write_job *job, tb_store *store, tb_error *err)
+{
+    return tb_store_supersede(store, *(int64_t *)job->owner, err);
+}
+
+/* A standby that asks no more may have been promoted, and may be unable to tell: it was cut off from here when it did, and has been
+ * started again since. */
+static tb_code ask_silent(void *ctx, tb_store *reader, bool again, int64_t now_us, bool *ret_found, bool *ret_more, tb_error *err)
+{
+    server *s = ctx;
+    tb_standby list[TB_STANDBYS_MAX];
+    const char *urls[TB_STANDBYS_MAX];
+    epoch_answer answers[TB_STANDBYS_MAX];
+    tb_replication now;
+    const size_t n = acknowledge_silent(s->acknowledge, list);
+    (void)again, (void)now_us;
+    *ret_found = *ret_more = false;
+    if (!n) return TB_OK;
+    const tb_code code = tb_store_replication(reader, &now, err);
+    if (code) return code;
+    for (size_t i = 0; i < n; i++)
+        urls[i] = list[i].url;
+    epochs_ask(urls, n, s->options.ca, answers);
+    for (size_t i = 0; i < n; i++) {
+        const write_job note = {.run = run_supersede, .owner = &answers[i].epoch, .alone = true, .bare = true};
+        if (answers[i].epoch <= now.last.epoch) continue;
+        replicas_end_primary(s, answers[i].epoch, urls[i]);
+        job_pool_write(s->pool, LANE_PERIODIC, s->writer, &note, TRY_AGAIN_US);
+        break;
+    }
+    return TB_OK;
+}
+
+static int64_t ask_wait_us(void *ctx, int64_t now_us)
+{
+    (void)ctx, (void)now_us;
+    return ASK_WAIT_US;
 }
 
 /* --- the role --- */
@@ -215,9 +258,11 @@ bool replicas_start(server *s)
     s->followers = followers_new();
     s->bases = bases_new(o->db);
     s->acknowledge = acknowledge_new(s);
-    if (!o->idle || replicas_copy(s))
+    if (!o->idle || replicas_copy(s)) {
         o->tasks[o->n_tasks++] = (periodic_task){.name = "serve --replicas", .write = trim, .wait_us = trim_wait_us, .ctx = s,
                                                   .on_copies = true};
+        o->tasks[o->n_tasks++] = (periodic_task){.name = "asking silent standbys", .read = ask_silent, .wait_us = ask_wait_us, .ctx = s};
+    }
     if (!s->waiting || !s->followers || !s->bases || !s->acknowledge) return false;
     acknowledge_take_list(s->acknowledge, s->store);
     return true;

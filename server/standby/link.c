@@ -177,8 +177,9 @@ static bool add_lines(primary_link *l, const link_request *q, struct curl_slist 
 {
     const link_options *o = &l->options;
     char range[40], epoch[24], about[LINK_URL_MAX + 60];
-    snprintf(about, sizeof about, "%s%s%s; schema=%d", o->promotable ? "; promotable" : "", o->own_url[0] ? "; url=" : "", o->own_url,
-             o->schema);
+    snprintf(about, sizeof about, "%s", o->promotable ? "; promotable" : "");
+    if (!l->brief)
+        snprintf(about + strlen(about), sizeof about - strlen(about), "%s%s; schema=%d", o->own_url[0] ? "; url=" : "", o->own_url, o->schema);
     snprintf(epoch, sizeof epoch, "%" PRId64, l->epoch);
     snprintf(range, sizeof range, "bytes=%" PRIu64 "-", q->from);
     return add_key(l, lines) &&
@@ -238,7 +239,7 @@ static CURLcode perform(primary_link *l, bool *ret_ended)
     return rc;
 }
 
-tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
+static tb_code exchange(primary_link *l, const link_request *request, tb_error *err)
 {
     char url[2400];
     struct curl_slist *lines = NULL;
@@ -267,6 +268,30 @@ tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
                        rc == CURLE_PEER_FAILED_VERIFICATION ? " --ca FILE names the authority of its certificate." : "");
     curl_easy_getinfo(l->curl, CURLINFO_RESPONSE_CODE, &l->status);
     return TB_OK;
+}
+
+/* A program of schema 30 knows the name and "promotable". */
+static bool is_too_new(const primary_link *l)
+{
+    json_t *answer = l->status == 400 && l->body.len ? json_loadb(l->body.data, l->body.len, 0, NULL) : NULL;
+    const char *field = json_string_value(json_object_get(answer, "Field"));
+    const bool is = field && strcmp(field, "Tollbook-Replica") == 0;
+    json_decref(answer);
+    return is;
+}
+
+/* What a connection's server does not know is left out until there is another connection: that server may have been upgraded. */
+tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
+{
+    long connections = 0;
+    tb_code code = exchange(l, request, err);
+    if (!code && is_too_new(l)) {
+        l->brief = !l->brief;
+        if (l->brief) code = exchange(l, request, err);
+    } else if (code || curl_easy_getinfo(l->curl, CURLINFO_NUM_CONNECTS, &connections) != CURLE_OK || connections) {
+        l->brief = false;
+    }
+    return code;
 }
 
 void link_path_after(const tb_piece *last, int wait_s, char out[LINK_PATH_MAX])

@@ -37,6 +37,7 @@ typedef struct primary_link {
     atomic_bool cut;
     _Atomic int64_t finish_us; /* monotonic: since when it takes only what has arrived; 0: it takes all */
     int64_t epoch;             /* that the file has, and every request says; 0: it has none yet */
+    bool brief;                /* this connection's server has an older program: it is told the name and "promotable" alone */
     pthread_mutex_t key_lock; /* of: */
     char key[LINK_KEY_MAX + 1];
     /* The last answer: */
@@ -66,7 +67,8 @@ typedef struct link_request {
 
 TB_MUST_USE tb_code link_open(primary_link *l, const link_options *options, tb_error *err);
 void link_close(primary_link *l);
-/* TB_OK: a whole answer came, or `take` ended it; l->status is any. TB_E_AWAY: none came, and err says why. TB_E_STOPPED: the
+/* Where an older program refuses what it does not know of Tollbook-Replica, it is asked again without that: standbys are
+ * upgraded first. TB_OK: a whole answer came, or `take` ended it; l->status is any. TB_E_AWAY: none came, and err says why. TB_E_STOPPED: the
  * link was cut, or is finished. */
 TB_MUST_USE tb_code link_ask(primary_link *l, const link_request *request, tb_error *err);
 /* "/replica/pieces?...": what follows this piece, for somebody who has it. */

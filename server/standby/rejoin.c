@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tollbook/replica.h"
@@ -145,17 +146,30 @@ static tb_code save_unshared(rejoin *r, tb_error *err)
 
 /* --- all --- */
 
-/* Opened to be written, so that nobody else does meanwhile, and all that it has is in the file itself when it is closed. */
+/* Whether there are commits that are not in the file itself. */
+static bool has_log(const char *db)
+{
+    char path[PATH_MOST + 8];
+    struct stat is;
+    snprintf(path, sizeof path, "%.*s-wal", PATH_MOST, db);
+    return stat(path, &is) == 0 && is.st_size > 0;
+}
+
+/* Opened to be written, so that nobody else does meanwhile, and all that it has is in the file itself when it is closed: its log is
+ * removed before another file gets its name, and a crash between leaves a whole file. */
 static tb_code set_aside(rejoin *r, tb_error *err)
 {
+    const char *db = r->options->db;
     const tb_store_options options = {.write = true, .owner = "serve --standby-of", .now_us = r->own.last.at_us, .copy = true};
     tb_store_close(r->store);
     r->store = NULL;
-    tb_code code = tb_store_open(r->options->db, &options, &r->store, err);
+    tb_code code = tb_store_open(db, &options, &r->store, err);
     if (!code) code = save_unshared(r, err);
-    if (!code) tb_store_checkpoint(r->store, true);
-    tb_store_close(r->store);
+    tb_store_close(r->store); /* with a checkpoint */
     r->store = NULL;
+    if (!code && has_log(db))
+        code = tb_fail(err, TB_E_BUSY, NULL, "%.300s is to be replaced by a new copy, and another program reads it, so that its log (%.300s-wal) "
+                       "cannot be emptied. End that program, and start this server again.", db, db);
     return code;
 }
 

@@ -81,7 +81,11 @@ static tb_code finish(const seed *s, tb_error *err)
     tb_code code = base_fetch_check(&s->base, o->check, &last, err);
     remove_beside(s->partial);
     if (code) return code;
-    remove_beside(o->db); /* of a file that was there before, and is closed */
+    /* The log of a file that was there before is gone for good before the new file has its name: after a crash it would be read as
+     * the new file's. What a file beside says (rejoin.c) is on disk then, too. */
+    remove_beside(o->db);
+    code = sync_folder(o->db, err);
+    if (code) return code;
     if (rename(s->partial, o->db) != 0) return io_failed(o->db, err);
     code = sync_folder(o->db, err);
     if (!code) o->note("%s is a copy of %s now, as of piece %" PRId64, o->db, o->link.url, last.number);

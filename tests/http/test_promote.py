@@ -1,8 +1,10 @@
 """A standby becomes the primary, with real servers: by the command, by a request, and as a file that nobody serves. What was
 acknowledged is there, writes go on at the new primary, and the old one takes none any more.
 """
+import contextlib
 import signal
 import socket
+import sqlite3
 import struct
 import threading
 import time
@@ -154,6 +156,23 @@ class Ends(Case):
         standby.start()  # with its old options: it may find nobody there, but nothing is lost
         self.assertEqual(state(standby)["epoch"], 2)
 
+    def test_it_asks_standbys_that_are_silent(self):
+        """The new one was started again, so it knows no longer whom to tell."""
+        standby, old = self.standby("--promotable"), self.primary
+        standby.stop()
+        self.assertEqual(promote(standby), "epoch 2\n")
+        old.stop()
+        old.start()  # nobody answers it
+        self.assertEqual(state(old)["role"], "primary")
+        Server.start(standby, port=standby.port)
+        until(lambda: "has taken this one's place" in old.messages(), old)
+        refused = self.send(old)
+        self.assertEqual((refused.status, refused.error, refused.json()["Primary"]), (503, "replica.superseded", standby.url))
+        old.stop()
+        standby.stop()
+        self.assertIn("whose place another server took, with epoch 2",
+                      run("serve", "--db", old.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode())
+
     def test_what_only_the_old_one_has_is_saved_beside_it(self):
         proxy = Proxy(self.primary.port)
         self.addCleanup(proxy.close)
@@ -181,6 +200,32 @@ class Ends(Case):
         self.assertIn(f"They are saved in {saved}", old.messages())
         self.assertEqual(self.send(standby, 30).status, 200)
         until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+
+    def test_a_file_whose_log_is_read_is_not_replaced(self):
+        """Its last commits are in the log, which is removed with it: a crash between would leave neither file whole."""
+        proxy = Proxy(self.primary.port)
+        self.addCleanup(proxy.close)
+        standby = New(self.primary, "--promotable", url=proxy.url)
+        self.addCleanup(standby.close)
+        level(standby)
+        cut(proxy)
+        old = self.primary
+        with contextlib.closing(sqlite3.connect(old.db, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM piece").fetchone()
+            self.send(old)
+            old.process.kill()
+            old.process.wait()
+            promote(standby)
+            before = old.db.stat().st_ino
+            said = run("serve", "--db", old.db, "--listen", "127.0.0.1:0", "--standby-of", standby.url, "--standby-key-file", old.key_file,
+                       expect=3).stderr.decode()
+        self.assertIn("t.db-wal) cannot be emptied", said)
+        self.assertEqual(old.db.stat().st_ino, before)
+        old.log_file.close()
+        old.start_again("--standby-of", standby.url)
+        until(lambda: state(old)["digest"] == state(standby)["digest"], old)
+        self.assertEqual(len(list(old.path.glob("*unshared*"))), 1)
 
     def test_a_standby_that_finds_a_new_history_while_it_runs_stops_and_then_rejoins(self):
         """The new primary comes back after the old one was started as its standby."""

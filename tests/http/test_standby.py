@@ -171,6 +171,43 @@ class Proxy:
             end.close()
 
 
+class OldParser(Proxy):
+    """In front of a primary: refuses what a program of schema 30 does not know of Tollbook-Replica, with its words."""
+
+    def __init__(self, port):
+        self.knows, self.refused = False, 0
+        super().__init__(port)
+
+    def carry(self, source, target, back):
+        while not back and (data := self.read(source)):
+            if not self.knows and any(b"tollbook-replica:" in line.lower() and line.count(b";") > 1 or b"schema=" in line
+                                      for line in data.split(b"\r\n")):
+                self.refused += 1
+                source.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
+                               % (len(REFUSAL), REFUSAL))
+            else:
+                target.sendall(data)
+        super().carry(source, target, back)
+
+    @staticmethod
+    def read(source):
+        try:
+            return source.recv(1 << 16)
+        except OSError:
+            return b""
+
+
+REFUSAL = json.dumps({"ErrorKey": "validation_error", "Field": "Tollbook-Replica", "Message":
+                      "It is a name of at most 64 letters, digits, dots, underscores and hyphens, or that and \"; promotable\"."}).encode()
+
+
+def listed_schema(primary):
+    with sqlite3.connect(f"file:{primary.db}?mode=ro", uri=True) as db:
+        listed = db.execute("SELECT url,program_schema FROM standby").fetchall()
+    db.close()
+    return [one for one in listed if one[0] and one[1] > 30]
+
+
 class Case(unittest.TestCase):
     longMessage = True
 
@@ -472,6 +509,27 @@ class Upgrades(unittest.TestCase):
             primary.stop()
             for file in (path, copy):
                 run("verify", "--db", file)
+
+
+    def test_a_primary_of_schema_30_is_not_told_what_it_does_not_know(self):
+        primary = Primary()
+        self.addCleanup(primary.close)
+        old = OldParser(primary.port)
+        self.addCleanup(old.close)
+        standby = Standby(primary, "--promotable", url=old.url)
+        self.addCleanup(standby.close)
+        level(standby)
+        primary.send(hit(101, 3))
+        level(standby)
+        self.assertNotIn("nothing can be taken", standby.messages())
+        self.assertGreaterEqual(old.refused, 1)
+        old.knows = True  # it was upgraded, and so has new connections
+        for end in old.open:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+        until(lambda: listed_schema(primary), standby)
 
 
 class Options(unittest.TestCase):

@@ -14,7 +14,7 @@
 
 /* The longest pause between two rounds, as the wall clock may be set. */
 #define PERIODIC_MOST_US   INT64_C(3600000000)
-#define PERIODIC_TASKS_MAX 6
+#define PERIODIC_TASKS_MAX 8
 
 typedef struct periodic_task {
     const char *name; /* for messages */
