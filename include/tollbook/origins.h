@@ -34,7 +34,7 @@ typedef struct tb_origin_gap {
 } tb_origin_gap;
 
 typedef struct tb_bill_origins {
-    const tb_origin_place *places; /* ascending by code: those of the account's usage, of any month */
+    const tb_origin_place *places; /* ascending by code: those with bytes in the month */
     size_t n_places;
     const tb_origin_tie *ties; /* ascending by balancer */
     size_t n_ties;

@@ -42,18 +42,13 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     tb_code code = collect(d, err);
     d->rated = d->month.bill.subtotal;
     if (!code) code = tb_month_bill_charge(&d->month, d->charges, d->n_charges, err);
-    if (!code)
-        code = tb_bill_with(&d->month.bill, whole ? input : NULL, d->lists, d->n_lists, NULL, &d->joined, err);
+    const tb__composing of = {&d->month.bill, input, whole, d->lists, d->n_lists, watermark};
+    if (!code) code = tb__compose(&of, &d->joined, &d->books, &d->statement, err);
     if (code) return code;
-    d->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *d->books);
-    if (!d->books) return tb_no_memory(err);
     for (size_t i = 0; i < d->n_late; i++)
         late_unpriced += d->late[i].after.bill.n_unpriced;
     d->joined.bill.unpriced = d->unpriced;
     d->joined.bill.n_unpriced = d->month.bill.n_unpriced + late_unpriced;
-    tb_statement_init(&d->statement, input, &d->joined.bill, d->books);
-    d->statement.corrections = d->joined.what;
-    d->statement.watermark = watermark;
     return TB_OK;
 }
 
@@ -299,40 +294,17 @@ static const char *credited(const tb_issue_late *late)
     return i < late->n_billed ? late->billed[i].number : "";
 }
 
-tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__issue_credit *ret,
+tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__composed *ret,
                               tb_error *err)
 {
-    const tb_bill_input *input = &late->after.source.input;
-    tb_bill none = {.minor_digits = late->after.bill.minor_digits,
-                    .rounding = late->after.bill.rounding};
-    tb_decimal remaining = late->corrections.billed.lines;
-    if (tb_decimal_sign(remaining) < 0) remaining = TB_DECIMAL_ZERO;
-    tb_code code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
-    if (!code)
-        code = tb_bill_with(&none, rules != TB_ISSUE_RULES_NOW ? input : NULL, &late->corrections, 1, NULL, &ret->joined, err);
-    if (code) return code;
-    ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
-    if (!ret->books) {
-        tb_corrected_release(&ret->joined);
-        return tb_no_memory(err);
-    }
-    tb_statement_init(&ret->statement, input, &ret->joined.bill, ret->books);
-    ret->statement.corrections = ret->joined.what;
-    ret->statement.watermark = watermark;
-    snprintf(ret->statement.kind, sizeof ret->statement.kind, "credit_note");
-    snprintf(ret->statement.corrects, sizeof ret->statement.corrects, "%s", credited(late));
-    return TB_OK;
-}
-
-void tb__issue_credit_release(tb__issue_credit *credit)
-{
-    tb_corrected_release(&credit->joined);
-    free(credit->books);
+    const tb__composing of = {&late->after.bill, &late->after.source.input, rules != TB_ISSUE_RULES_NOW, &late->corrections, 1,
+                              watermark};
+    return tb__compose_credit(&of, &late->corrections, credited(late), ret, err);
 }
 
 static tb_code store_credit(tb_store *store, const tb_issue *draft, tb_issue_late *late, const tb_issue_options *options, tb_error *err)
 {
-    tb__issue_credit credit;
+    tb__composed credit;
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
     tb_parties parties = {.terms_days = -1};
@@ -346,7 +318,7 @@ static tb_code store_credit(tb_store *store, const tb_issue *draft, tb_issue_lat
         tb_invoice_release(&stored);
     }
     tb_parties_release(&parties);
-    tb__issue_credit_release(&credit);
+    tb__composed_release(&credit);
     return code;
 }
 

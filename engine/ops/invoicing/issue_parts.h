@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_OPS_ISSUE_PARTS_H
 #define TOLLBOOK_OPS_ISSUE_PARTS_H
 
+#include "invoice/compose.h"
 #include "tollbook/issue.h"
 
 /* All books; those that began by the end of a statement's month and that it does not name, by hash, are set aside. A later one
@@ -50,17 +51,10 @@ TB_MUST_USE tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t mo
                                     const tb_month_books *books, int64_t now_us, tb_issue *ret_issue,
                                     tb_error *err);
 
-typedef struct tb__issue_credit {
-    tb_corrected joined;
-    tb_statement_book *books;
-    tb_statement statement;
-} tb__issue_credit;
-
 /* Limits the late month's corrections to the amount still billed: the amount billed at its watermark, less credit
  * notes. Do not move *ret. */
 TB_MUST_USE tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark,
-                                          tb__issue_credit *ret, tb_error *err);
-void tb__issue_credit_release(tb__issue_credit *credit);
+                                          tb__composed *ret, tb_error *err);
 
 /* Puts a message about the final invoice into the outbox, if that is on. */
 TB_MUST_USE tb_code tb__issue_tell(tb_store *store, const tb_invoice *invoice,

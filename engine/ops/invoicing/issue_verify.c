@@ -134,14 +134,14 @@ static tb_code invoice_again(check *c, const tb_statement *stored)
 static tb_code credit_again(check *c, const tb_statement *stored)
 {
     tb_issue d = {0};
-    tb__issue_credit credit;
+    tb__composed credit;
     tb_code code = lates_again(c, stored, &d);
     if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
     if (!code && d.n_late == 1) {
         code = tb__issue_credit_note(&d.late[0], c->rules, stored->watermark, &credit, c->err);
         if (!code) {
             code = compare_statement(c, &d, &d.late[0], &credit.statement, stored);
-            tb__issue_credit_release(&credit);
+            tb__composed_release(&credit);
         }
     }
     tb_issue_release(&d);

@@ -1,7 +1,7 @@
 #include "ops/proof/refs.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/list.h"
 #include "check/terms.h"
@@ -18,7 +18,7 @@ static tb_code add_name(reading *r, tb__proof_name **list, size_t *n, size_t *ca
     if (code) return code;
     tb__proof_name *added = &(*list)[(*n)++];
     *added = (tb__proof_name){""};
-    memcpy(added->text, name, strnlen(name, sizeof added->text - 1));
+    snprintf(added->text, sizeof added->text, "%s", name);
     return TB_OK;
 }
 
