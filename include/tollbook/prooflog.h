@@ -31,6 +31,9 @@ TB_MUST_USE tb_code tb_store_proof_start(tb_store *store, const uint8_t random[T
  * a day at which `most` entries were looked at or more. *ret_more: days are left. TB_E_NOT_FOUND: there is no log. */
 TB_MUST_USE tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bool *ret_more, tb_error *err);
 
+/* Closes all days through this one, and all that changed; nothing where there is no log. */
+TB_MUST_USE tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err);
+
 /* An account's day in the log: its entry's index. */
 typedef struct tb_proof_day {
     int64_t day, index;
@@ -49,6 +52,8 @@ typedef struct tb_proof_opened {
     int64_t index;
     size_t at, len;
     uint8_t salt[TB_PROOF_SALT];
+    bool forgotten; /* TB_E_NOT_KEPT: the customer was forgotten, */
+    bool changed;   /* or the day's usage changed, and the text of before cannot be made */
 } tb_proof_opened;
 /* Appends what the entry commits to. terms: the content of an entry of terms, which are not stored. TB_E_NOT_KEPT: it can no longer be
  * made, and why. TB_E_NOT_FOUND: there is no such entry. */

@@ -69,6 +69,7 @@
 #include "tollbook/partystore.h"
 #include "tollbook/proof.h"
 #include "tollbook/prooflog.h"
+#include "tollbook/tollproof.h"
 #include "tollbook/settle.h"
 #include "tollbook/range.h"
 #include "tollbook/pullzone.h"

@@ -214,23 +214,43 @@ static tb_code finish(void *ctx, const char *number, const char *previous, tb_bu
     return tb_statement_json(s, text, sha256, err);
 }
 
-/* invoice: with the members that a statement does not have (since, corrects). terms_days: as in tb_parties. */
-static tb_code store_statement(tb_store *store, tb_statement *statement, int terms_days,
-                               int64_t now_us, tb_invoice *invoice, bool *ret_known, tb_error *err)
+/* A document that is to be stored. */
+typedef struct stating {
+    tb_store *store;
+    tb__issue_document of;
+    tb_statement *statement;
+    int terms_days; /* as in tb_parties */
+    int64_t now_us;
+} stating;
+
+static tb_code write_terms(void *ctx, const tb_invoice *invoice, tb_buf *out, tb_error *err)
 {
-    finishing f = {statement, invoice, terms_days};
+    const stating *s = ctx;
+    (void)invoice;
+    return tb__issue_terms(s->store, &s->of, out, err);
+}
+
+/* invoice: with the members that a statement does not have (since, corrects). */
+static tb_code store_statement(stating *of, tb_invoice *invoice, bool *ret_known, tb_error *err)
+{
+    tb_statement *statement = of->statement;
+    finishing f = {statement, invoice, of->terms_days};
+    invoice->terms = write_terms;
+    invoice->terms_ctx = of;
     invoice->state = TB_INVOICE_FINAL;
     invoice->account = statement->account;
     invoice->month = statement->month;
     invoice->watermark = statement->watermark;
-    invoice->finalized_us = now_us;
+    invoice->finalized_us = of->now_us;
     memcpy(invoice->kind, statement->kind, sizeof invoice->kind);
     memcpy(invoice->currency, statement->currency, sizeof invoice->currency);
     *tb_decimal_put_fixed(invoice->total, statement->bill->total, statement->bill->minor_digits) =
         0;
-    tb_code code = tb_store_finalize(store, invoice, finish, &f, ret_known, err);
+    tb_code code = tb_store_finalize(of->store, invoice, finish, &f, ret_known, err);
+    invoice->terms = NULL;
+    invoice->terms_ctx = NULL;
     if (code || *ret_known) return code;
-    code = tb__issue_tell(store, invoice, statement, err);
+    code = tb__issue_tell(of->store, invoice, statement, err);
     if (code) tb_invoice_release(invoice);
     return code;
 }
@@ -254,8 +274,8 @@ static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
     for (size_t i = 0; i < bill->n_lines; i++)
         if (bill->lines[i].kind == TB_LINE_CHARGE)
             charges[invoice.n_charges++] = (tb_billed_charge){bill->lines[i].id, bill->lines[i].amount};
-    tb_code code = store_statement(store, &draft->statement, draft->parties.terms_days, now_us,
-                                   &invoice, ret_known, err);
+    stating of = {store, {draft, NULL, &draft->statement, TB_ISSUE_RULES_NOW}, &draft->statement, draft->parties.terms_days, now_us};
+    tb_code code = store_statement(&of, &invoice, ret_known, err);
     free(billed);
     free(charges);
     invoice.corrects = NULL;
@@ -282,18 +302,17 @@ tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_
     return tb__compose_credit(&of, &late->corrections, credited(late), ret, err);
 }
 
-static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t watermark,
-                            const tb_issue_options *options, tb_error *err)
+static tb_code store_credit(tb_store *store, const tb_issue *draft, tb_issue_late *late, const tb_issue_options *options, tb_error *err)
 {
     tb__composed credit;
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
     tb_parties parties = {.terms_days = -1};
-    tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, watermark, &credit, err);
+    tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, draft->statement.watermark, &credit, err);
     if (code) return code;
     code = name_parties(store, &credit.statement, &parties, err);
-    if (!code)
-        code = store_statement(store, &credit.statement, parties.terms_days, options->now_us, &stored, &known, err);
+    stating of = {store, {draft, late, &credit.statement, TB_ISSUE_RULES_NOW}, &credit.statement, parties.terms_days, options->now_us};
+    if (!code) code = store_statement(&of, &stored, &known, err);
     if (!code) {
         if (options->said) options->said(options->ctx, &stored);
         tb_invoice_release(&stored);
@@ -308,7 +327,7 @@ static tb_code store_credits(tb_store *store, tb_issue *draft, const tb_issue_op
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < draft->n_late; i++)
         if (draft->late[i].credit)
-            code = store_credit(store, &draft->late[i], draft->statement.watermark, options, err);
+            code = store_credit(store, draft, &draft->late[i], options, err);
     return code;
 }
 

@@ -69,6 +69,8 @@ typedef struct tb__issue_document {
 } tb__issue_document;
 /* Appends its terms (check.h). The days that it counts have to be in the log of documents. */
 TB_MUST_USE tb_code tb__issue_terms(tb_store *store, const tb__issue_document *document, tb_buf *out, tb_error *err);
+/* The terms of a stored document, which is rated again. TB_E_NOT_KEPT: it cannot be, and why. */
+TB_MUST_USE tb_code tb__issue_terms_again(tb_store *store, const tb_invoice *invoice, tb_buf *out, tb_error *err);
 
 /* Appends usage without a price as sentences: what it is, how much, and what to do. */
 void tb__unpriced_say(tb_buf *out, const tb_unpriced *unpriced);

@@ -152,7 +152,7 @@ tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bo
     return tb__proof_end(&c.log, code, err);
 }
 
-tb_code tb__proof_close_through(tb_store *store, int64_t day, tb_error *err)
+tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err)
 {
     int64_t open = 0, changed = 0;
     bool more = false;

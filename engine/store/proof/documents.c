@@ -73,7 +73,7 @@ tb_code tb__proof_invoice(tb_store *store, const tb_invoice *invoice, tb_error *
 {
     const tb__proof_of of = {invoice->account, invoice->number};
     tb__proof_log log;
-    tb_code code = tb__proof_close_through(store, tb_month_first_day(invoice->month + 1) - 1, err);
+    tb_code code = tb_store_proof_close_through(store, tb_month_first_day(invoice->month + 1) - 1, err);
     if (!code) code = tb__proof_begin(store, &log, err);
     if (code || !log.edge) return code;
     code = append_invoice(&log, of, invoice->month, (tb_text){invoice->text, invoice->text_len}, err);

@@ -32,9 +32,6 @@ TB_MUST_USE tb_code tb__proof_seed(tb_store *store, uint8_t ret_seed[TB_PROOF_SE
 extern const char tb__proof_secret[]; /* the seed's name in the table secret */
 tb_code tb__proof_none(tb_error *err); /* TB_E_NOT_FOUND */
 
-/* close.c: closes all days through this one, and all that changed. */
-TB_MUST_USE tb_code tb__proof_close_through(tb_store *store, int64_t day, tb_error *err);
-
 /* Tiles in the store. ctx: the store. */
 tb_tile_reader tb__proof_reader(tb_store *store);
 

@@ -189,10 +189,12 @@ static tb_code read_content(opening *o, tb_text given, tb_buf *out, tb_error *er
 }
 
 /* What no longer is what the entry commits to. */
-static tb_code other_content(const opening *o, tb_error *err)
+static tb_code other_content(const opening *o, tb_proof_opened *ret, tb_error *err)
 {
     int64_t forgotten = 0;
     tb_code code = tb__int_of(o->store, TB__SQL_PROOF_FORGOTTEN, &o->account, 1, 0, &forgotten, err);
+    ret->forgotten = !code && forgotten;
+    ret->changed = o->entry.type == TB_PROOF_USAGE;
     if (code) return code;
     const char *why = forgotten ? ", for the customer was forgotten" : o->entry.type == TB_PROOF_USAGE ? ": its usage changed before the month was run"
                                                                                                         : "";
@@ -216,7 +218,7 @@ tb_code tb_store_proof_open(tb_store *store, int64_t index, tb_text terms, tb_pr
     tb__proof_salt(seed, index, text, ret->salt);
     const tb_merkle_hash hash = o.entry.type == TB_PROOF_BOOK ? tb_proof_digest(text.data, text.len)
                                                               : tb_proof_commit(ret->salt, text.data, text.len);
-    return tb_merkle_same(&hash, &o.entry.hash) ? TB_OK : other_content(&o, err);
+    return tb_merkle_same(&hash, &o.entry.hash) ? TB_OK : other_content(&o, ret, err);
 }
 
 /* --- proofs --- */
