@@ -44,7 +44,7 @@ static void tell_rated(tb__checking *c, tb_code code, const tb_error *why)
     }
 }
 
-static tb_code rate(tb__checking *c, tb_error *err)
+static tb_code rate_document(tb__checking *c, tb_error *err)
 {
     const tb_tollproof *b = c->bundle;
     tb_error why = {0};
@@ -71,7 +71,7 @@ static tb_code check_rating(tb__checking *c, tb_error *err)
             tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "Not rated again: what it is rated by is not proven.");
             return TB_OK;
         }
-    return rate(c, err);
+    return rate_document(c, err);
 }
 
 /* --- all --- */

@@ -80,9 +80,6 @@ TB_MUST_USE tb_code tb_store_proof_printed(tb_store *store, int64_t account, con
                                            bool *ret_covered, tb_error *err);
 /* Appends the newest checkpoint, a signed note. TB_E_NOT_FOUND: there is none. */
 TB_MUST_USE tb_code tb_store_proof_checkpoint(tb_store *store, tb_buf *out, tb_error *err);
-/* The proof that the log's first new_size entries begin with its first old_size ones: tb_merkle_prove_growth. */
-TB_MUST_USE tb_code tb_store_proof_growth(tb_store *store, int64_t old_size, int64_t new_size, tb_merkle_proof *ret,
-                                          tb_error *err);
 /* Adds a witness's signature, out of its answer, to the checkpoint of `size` entries, in the caller's transaction: its text and the
  * log's signature stay. Errors of tb_witness_add. TB_E_NOT_FOUND: there is no such checkpoint. */
 TB_MUST_USE tb_code tb_store_proof_cosign(tb_store *store, int64_t size, const tb_note_key *witness, tb_text answer, tb_error *err);
