@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_TESTS_CHECK_FIXTURE_H
 #define TOLLBOOK_TESTS_CHECK_FIXTURE_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +54,11 @@ static inline tb_code parts_day(tb_store *store, parts *p, int64_t index, tb_err
 
 static inline tb_code parts_earlier(tb_store *store, parts *p, int64_t account, const char *number, tb_error *err)
 {
+    char member[48];
     tb_invoice invoice;
+    snprintf(member, sizeof member, ",\"number\":\"%s\"", number);
+    for (size_t i = 0; i < p->of.n_earlier; i++)
+        if (strstr(p->earlier[i].data, member)) return TB_OK;
     if (p->of.n_earlier == PARTS_MAX) return tb_fail(err, TB_E_TOO_LARGE, NULL, "too many documents");
     tb_code code = tb_store_invoice(store, account, number, &invoice, err);
     if (code) return code;
