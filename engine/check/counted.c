@@ -23,7 +23,7 @@ static int by_index(const void *a, const void *b)
     return x->day < y->day ? -1 : x->day > y->day;
 }
 
-static void add_month(counted *all, const tb__term_month *month)
+static void add_counted(counted *all, const tb__term_month *month)
 {
     for (size_t i = 0; i < month->n_days; i++)
         all->days[all->n++] = month->days[i];
@@ -42,10 +42,10 @@ static tb_code list_counted(const tb__doc_terms *terms, counted *ret, tb_error *
     size_t n = 0;
     *ret = (counted){.days = malloc((count_days(terms) + 1) * sizeof *ret->days)};
     if (!ret->days) return tb_no_memory(err);
-    if (terms->n_own) add_month(ret, terms->own);
+    if (terms->n_own) add_counted(ret, terms->own);
     for (size_t i = 0; i < terms->n_lates; i++) {
-        if (terms->lates[i].n_before) add_month(ret, terms->lates[i].before);
-        add_month(ret, &terms->lates[i].after);
+        if (terms->lates[i].n_before) add_counted(ret, terms->lates[i].before);
+        add_counted(ret, &terms->lates[i].after);
     }
     qsort(ret->days, ret->n, sizeof *ret->days, by_index);
     for (size_t i = 0; i < ret->n; i++) /* a correction counts a day in both of its sides */

@@ -159,7 +159,10 @@ static void compare_trees(tb__checking *c, const tb_check_since *since, const tb
     tb_merkle_proof proof = {0};
     const bool since_is_new = old == &c->checkpoint;
     if (old->size != new->size && !find_growth(c, since, old->size, new->size, &proof)) return;
-    if (tb_merkle_extends(old->size, &old->root, new->size, &new->root, &proof))
+    const bool extends = tb_merkle_extends(old->size, &old->root, new->size, &new->root, &proof);
+    if (extends && old->size == new->size)
+        tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_OK, "The log is the one of %.80s: it has no entry more.", since->name);
+    else if (extends)
         tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_OK, "The log only grew between the checkpoints of %lld entries, of %.80s, and %lld.",
                       (long long)(since_is_new ? new : old)->size, since->name, (long long)c->checkpoint.size);
     else if (old->size == new->size)

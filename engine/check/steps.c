@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
+#include "tollbook/json.h"
 
 void tb__check_set(tb__checking *c, tb_check_name name, tb_check_state state, const char *fmt, ...)
 {
@@ -34,12 +35,16 @@ static void tell_rated(tb__checking *c, tb_code code, const tb_error *why)
     else if (code)
         tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "It cannot be rated again%s%.60s: %.300s", *why->field ? ", of " : "", why->field,
                       why->message);
-    else
-        tb__check_set(c, TB_CHECK_RATING, TB_CHECK_OK, "Rated again from %llu cells of usage: %s %s, the same document byte for byte.",
-                      (unsigned long long)rated->cells, rated->total, rated->currency);
+    else {
+        char bytes[TB_U128_TEXT_MAX + 1];
+        *tb_put_u128(bytes, rated->bytes < 0 ? 0 : (tb_u128)rated->bytes) = '\0';
+        tb__check_set(c, TB_CHECK_RATING, TB_CHECK_OK,
+                      "Rated again from %llu cells of usage, %s bytes: %s %s on %llu lines, the same document byte for byte.",
+                      (unsigned long long)rated->cells, bytes, rated->total, rated->currency, (unsigned long long)rated->lines);
+    }
 }
 
-static tb_code rate(tb__checking *c, tb_error *err)
+static tb_code rate_document(tb__checking *c, tb_error *err)
 {
     const tb_tollproof *b = c->bundle;
     tb_error why = {0};
@@ -66,7 +71,7 @@ static tb_code check_rating(tb__checking *c, tb_error *err)
             tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "Not rated again: what it is rated by is not proven.");
             return TB_OK;
         }
-    return rate(c, err);
+    return rate_document(c, err);
 }
 
 /* --- all --- */

@@ -22,7 +22,7 @@ typedef struct checker {
     trust trust;
 } checker;
 
-static int refuse(const tb_error *err)
+static int refuse_call(const tb_error *err)
 {
     message_put(MESSAGE_ERROR, err->message);
     return UNABLE;
@@ -116,7 +116,7 @@ static int check_files(checker *c)
     int status = 0;
     for (int i = 0; i < c->options.n_files; i++)
         status = graver[status][check_file(c, c->options.files[i])];
-    if (trust_save(&c->trust, &err)) status = graver[status][refuse(&err)];
+    if (trust_save(&c->trust, &err)) status = graver[status][refuse_call(&err)];
     return status;
 }
 
@@ -125,13 +125,13 @@ int main(int argc, char **argv)
     static checker c;
     tb_error err;
     message_use(&(message_options){.program = "tollbook-check", .least = MESSAGE_INFO, .fixed_us = INT64_MIN});
-    if (checker_parse(argc - 1, argv + 1, &c.options, &err)) return refuse(&err);
+    if (checker_parse(argc - 1, argv + 1, &c.options, &err)) return refuse_call(&err);
     if (c.options.help) checker_help(stdout);
     else if (c.options.version) printf("tollbook-check %s\nlibsodium %s\n", tb_version(), sodium_version_string());
     int status = 0;
     if (!c.options.help && !c.options.version) {
         if (sodium_init() < 0) return UNABLE;
-        status = open_all(&c, &err) ? refuse(&err) : check_files(&c);
+        status = open_all(&c, &err) ? refuse_call(&err) : check_files(&c);
         trust_close(&c.trust);
         tb_buf_release(&c.since);
     }

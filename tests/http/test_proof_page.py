@@ -17,9 +17,9 @@ from bundle_maker import Signer, b64  # noqa: E402
 
 PAGE = (SOURCE / "docs/proof.md").read_text()
 LOG = Signer("example.com/tollbook", b"seed of a log's key, of 32 bytes")
-CATALOG = {"accounts": [{"id": id_, "name": name, "currency": "EUR", "tax": {"VAT": "19"}} for id_, name in ((1, "a"), (2, "b"), (3, "acme"))],
+CATALOG = {"accounts": [{"id": id_, "name": name, "currency": "USD", "tax": {"VAT": "19"}} for id_, name in ((1, "a"), (2, "b"), (3, "acme"))],
            "zones": [{"id": 100 * account + 1, "account": account, "name": f"z{account}", "created": "2026-01-05T00:00:00Z"} for account in (1, 2, 3)]}
-BOOK = {"book": "standard-2026", "currency": "EUR", "effective_from": "2026-01-01T00:00:00Z",
+BOOK = {"book": "standard-2026", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
         "bandwidth": {"premium": {"per": "GB", "regions": {"EU": "0.01", "NA": "0.01", "ASIA": "0.03"}}}}
 
 
@@ -46,6 +46,7 @@ class Page(unittest.TestCase):
         folder = cls.server.path
         key = folder / "key"
         key.write_text(f"PRIVATE+KEY+{LOG.name}+{LOG.id.hex()}+{b64(bytes([1]) + LOG.seed)}\n")
+        key.chmod(0o600)
         run("apply", "--db", cls.server.db, "--delete", "-", stdin=json.dumps(CATALOG).encode())
         run("book", "add", "--db", cls.server.db, "-", stdin=json.dumps(BOOK).encode())
         run("import", "--db", cls.server.db, "-", stdin="".join(json.dumps(
