@@ -77,7 +77,8 @@ class Page(unittest.TestCase):
                 self.assertEqual(without_hashes(printed), without_hashes(wanted), f"\n$ {command}{printed}")
 
     def test_the_key_is_the_pages(self):
-        self.assertIn(LOG.vkey[:LOG.vkey.rindex("+") + 9] + "…", PAGE)
+        name, id_, data = LOG.vkey.split("+", 2)
+        self.assertIn(f"`{name}+{id_}+{data[:8]}…`", PAGE)
 
 
 if __name__ == "__main__":
