@@ -747,8 +747,8 @@ class Check:
         self.check_days(terms, days)
         self.check_earlier(terms)
         moment = self.open_void()
-        self.say("inclusion", f"{len(self.log.entries)} entries are in the log as the file has them: the document, its terms, "
-                              f"{len(self.found['books'])} books, {len(days)} days, {len(self.found['earlier'])} earlier documents")
+        self.say("inclusion", f"{len(self.log.entries)} entries are in the log as the file has them: the document, its terms, price books "
+                              f"({len(self.found['books'])}), days ({len(days)}), earlier documents ({len(self.found['earlier'])})")
         one.check_sums()
         self.say("document", f"{one.number} of account {one.account} for {one.month}: its lines and taxes come to {one.total}")
         self.check_usage(terms, {index: part["text"] for index, part in days.items()})
