@@ -337,6 +337,17 @@ class Refuses(Case):
         self.assertIn("the primary already", promote(replica, expect=1))
         self.assertIn("no standby", promote(self.primary, expect=1))
 
+    def test_a_copy_that_was_never_listed_also_after_a_restart(self):
+        replica = self.standby()  # not promotable
+        replica.stop()
+        self.primary.stop()
+        replica.start("--promotable")
+        self.assertIn("does not hold the piece that lists it", promote(replica, expect=1))
+        self.assertEqual(promote(replica, "--force"), "epoch 2\n")
+        replica.stop()
+        replica.start("--promotable")  # its own file, of the last primary
+        self.assertEqual(promote(replica), "epoch 3\n")
+
     def test_a_signal_alone_does_nothing(self):
         standby = self.standby("--promotable")
         for server in (standby, self.primary):
