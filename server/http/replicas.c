@@ -6,6 +6,7 @@
 
 #include "http/acknowledge.h"
 #include "http/clock.h"
+#include "http/marks.h"
 #include "http/message.h"
 #include "standby/epochs.h"
 
@@ -13,6 +14,22 @@
 #define TRIM_WAIT_US INT64_C(60000000)
 #define ASK_WAIT_US  INT64_C(3000000)
 #define TRY_AGAIN_US INT64_C(1000000)
+
+tb_code replicas_check_copy(const server *s, tb_error *err)
+{
+    const int64_t marked = s->options.copy.link.url || s->options.idle ? 0 : mark_copy_epoch(s->options.db);
+    tb_store *store;
+    tb_replication now;
+    if (!marked) return TB_OK;
+    tb_code code = tb_store_open(s->options.db, &(tb_store_options){.copy = true}, &store, err);
+    if (code) return code;
+    code = tb_store_replication(store, &now, err);
+    tb_store_close(store);
+    if (code || !now.last.number || now.last.epoch > marked) return code;
+    return tb_fail(err, TB_E_USAGE, NULL, "%.250s is a copy that was never promoted: served without --standby-of it would be a second "
+                   "primary. Give --standby-of its primary; or make it the primary: tollbook promote --db %.250s; or, for a database of its own: "
+                   "tollbook replica off --db %.250s.", s->options.db, s->options.db, s->options.db);
+}
 
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
 {
@@ -29,8 +46,9 @@ static tb_code drop_own_name(tb_store *store, void *ctx, tb_error *err)
 
 /* One of the standbys may have taken this file's place while no server ran here. Those that do not answer soon are not
  * waited for: they can be told later, as no answer is acknowledged without them (acknowledge.h). */
-static tb_code ask_standbys(server *s, int64_t epoch, tb_error *err)
+static tb_code ask_standbys(server *s, const tb_piece *last, tb_error *err)
 {
+    const int64_t epoch = last->epoch;
     tb_standby list[TB_STANDBYS_MAX];
     char own[LINK_NAME_MAX + 1];
     const char *urls[TB_STANDBYS_MAX];
@@ -53,6 +71,11 @@ static tb_code ask_standbys(server *s, int64_t epoch, tb_error *err)
         if (answers[i].primary && answers[i].epoch == epoch)
             message_say(MESSAGE_ERROR, "%s, which is listed as a standby, is a primary too, with the same epoch: two servers have taken one "
                         "place. Stop one of them, and start it with --standby-of the other.", list[i].url);
+        if (!answers[i].primary && answers[i].epoch == epoch && answers[i].piece > last->number)
+            return tb_fail(err, TB_E_USAGE, NULL, "Its standby %s has piece %" PRId64 ", and the newest piece of %.250s is %" PRId64 ": this is an older "
+                           "state of the file, from a backup perhaps. Promote that standby, and start this server with --standby-of %s; or, where "
+                           "the older state is wanted, begin anew with: tollbook replica off --db %.250s.", list[i].name, answers[i].piece,
+                           s->options.db, last->number, list[i].url, s->options.db);
         if (answers[i].epoch <= epoch) continue;
         if (tb_store_supersede(s->store, answers[i].epoch, &why))
             message_say(MESSAGE_ERROR, "%s cannot be marked as superseded: %s", s->options.db, why.message);
@@ -70,10 +93,11 @@ tb_code replicas_open(server *s, tb_error *err)
     s->replicated = now.last.number > 0;
     if (!s->replicated && !s->options.replicas && s->options.acknowledge_standby)
         return tb_fail(err, TB_E_USAGE, NULL, "--acknowledge-after standby: %s is not replicated. Give --replicas too.", s->options.db);
-    if (s->replicated && !s->options.copy.link.url && !s->options.idle) return ask_standbys(s, now.last.epoch, err);
+    if (s->replicated && !s->options.copy.link.url && !s->options.idle) return ask_standbys(s, &now.last, err);
     if (s->replicated || !s->options.replicas || s->options.copy.link.url) return TB_OK;
     code = tb_store_write(s->store, switch_on, s, err);
     if (code) return code;
+    mark_copy_end(s->options.db); /* of a file that was here before, or of this one's pieces before `replica off` */
     s->replicated = true;
     message_say(MESSAGE_INFO, "replication of %s is on: each commit makes a piece, also of commands and without --replicas, until "
                 "`replica off`.", s->options.db);

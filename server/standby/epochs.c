@@ -49,7 +49,9 @@ static epoch_answer end_question(question *q, CURLM *multi)
     }
     json_t *answer = status == 200 && q->answer.len ? json_loadb(q->answer.data, q->answer.len, 0, NULL) : NULL;
     const char *role = json_string_value(json_object_get(answer, "role"));
-    epoch_answer ret = {.epoch = json_integer_value(json_object_get(answer, "epoch")), .primary = role && strcmp(role, "primary") == 0};
+    epoch_answer ret = {.epoch = json_integer_value(json_object_get(answer, "epoch")),
+                        .piece = json_integer_value(json_object_get(answer, "piece")),
+                        .primary = role && strcmp(role, "primary") == 0};
     if (ret.epoch > TB_EPOCH_MAX) ret = (epoch_answer){.epoch = 0};
     json_decref(answer);
     tb_buf_release(&q->answer);

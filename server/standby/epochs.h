@@ -8,6 +8,7 @@
 
 typedef struct epoch_answer {
     int64_t epoch; /* 0: it did not answer, or has none */
+    int64_t piece; /* its newest */
     bool primary;
 } epoch_answer;
 

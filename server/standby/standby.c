@@ -31,7 +31,6 @@ struct standby {
     pthread_t thread;
     bool started;
     _Atomic(const char *) primary; /* of the addresses, the one that is followed */
-    int64_t began; /* the copy's newest piece at the start */
     _Atomic int64_t newest, applied; /* pieces: of the primary by its last answer, and of the copy */
     _Atomic int64_t current_us; /* monotonic: as of when the copy is known to have all */
     atomic_bool ended, connected;
@@ -484,7 +483,6 @@ tb_code standby_new(const standby_options *options, standby **ret, tb_error *err
                        options->db);
     atomic_init(&s->primary, options->link.url);
     atomic_init(&s->applied, s->last.number);
-    s->began = s->last.number;
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     const int64_t age_us = (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000 - s->last.at_us;
@@ -534,11 +532,6 @@ int64_t standby_lag_us(const standby *s)
 bool standby_ended(const standby *s)
 {
     return atomic_load(&s->ended);
-}
-
-bool standby_took(const standby *s)
-{
-    return atomic_load(&s->applied) > s->began;
 }
 
 const char *standby_primary(const standby *s)

@@ -50,8 +50,6 @@ int64_t standby_lag_us(const standby *s);
 bool standby_ended(const standby *s);
 /* Whether the primary answered last time. */
 bool standby_is_connected(const standby *s);
-/* Whether it has applied a piece. */
-bool standby_took(const standby *s);
 /* The address that it follows. */
 const char *standby_primary(const standby *s);
 /* Whether that answer named a newer piece than the copy has by now. */

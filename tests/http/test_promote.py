@@ -337,6 +337,40 @@ class Refuses(Case):
         self.assertIn("the primary already", promote(replica, expect=1))
         self.assertIn("no standby", promote(self.primary, expect=1))
 
+    def test_a_copy_that_was_never_listed_also_after_a_restart(self):
+        replica = self.standby()  # not promotable
+        replica.stop()
+        self.primary.stop()
+        replica.start("--promotable")
+        self.assertIn("does not hold the piece that lists it", promote(replica, expect=1))
+        self.assertEqual(promote(replica, "--force"), "epoch 2\n")
+        replica.stop()
+        replica.start("--promotable")  # its own file, of the last primary
+        self.assertEqual(promote(replica), "epoch 3\n")
+
+    def test_a_copy_is_not_served_as_a_primary(self):
+        replica = self.standby()
+        replica.stop()
+        said = run("serve", "--db", replica.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
+        self.assertIn("is a copy that was never promoted", said)
+        self.assertIn(f"tollbook promote --db {replica.db}", said)
+        run("replica", "off", "--db", replica.db)
+        for _ in range(2):
+            Server.start(replica, "--replicas")
+            self.assertEqual((state(replica)["role"], state(replica)["epoch"]), ("primary", 2))
+            replica.stop()
+
+    def test_an_older_state_of_a_primary_is_not_served(self):
+        old, standby = self.primary, self.standby("--promotable")
+        run("backup", "--db", old.db, "--to", old.path / "older.db")
+        self.send(old)
+        level(standby)
+        old.stop()
+        (old.path / "older.db").rename(old.db)
+        said = run("serve", "--db", old.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
+        self.assertIn("this is an older state of the file", said)
+        self.assertIn(f"--standby-of {standby.url}", said)
+
     def test_a_signal_alone_does_nothing(self):
         standby = self.standby("--promotable")
         for server in (standby, self.primary):

@@ -39,7 +39,7 @@ TB_MUST_USE tb_code tb__standbys_know(tb_store *store, int schema, tb_error *err
 TB_MUST_USE tb_code tb__piece_of_schema(tb_store *store, tb_error *err);
 /* At opening: whether another file took this one's place. */
 TB_MUST_USE tb_code tb__superseded_begin(tb_store *store, tb_error *err);
-/* While a piece is applied: ends that, where the piece is of the other file. */
+/* Before a piece is applied: ends that, where the piece is of the other file. */
 TB_MUST_USE tb_code tb__supersede_end(tb_store *store, int64_t epoch, tb_error *err);
 /* At commit: the piece of the transaction, where it changed something. */
 TB_MUST_USE tb_code tb__piece_add(tb_store *store, tb_error *err);

@@ -406,8 +406,9 @@ static tb_code apply_after(tb_store *store, const tb_piece *piece, piece_row *la
         return tb_fail(err, TB_E_DIFFERENT, NULL, "Piece %lld does not follow piece %lld of %s: make a new copy.",
                        (long long)piece->number, (long long)last->piece.number, store->path);
     const int schema = schema_of(piece);
-    tb_code code = schema ? take_schema(store, schema, err) : tb__capture_apply(store, piece->data, piece->len, err);
-    if (!code) code = tb__supersede_end(store, piece->epoch, err);
+    /* First, as the piece has the seals of rows that are as its primary's, without that note. */
+    tb_code code = tb__supersede_end(store, piece->epoch, err);
+    if (!code) code = schema ? take_schema(store, schema, err) : tb__capture_apply(store, piece->data, piece->len, err);
     last->piece = *piece;
     last->total += (int64_t)piece->len;
     return code ? code : insert_piece(store, piece, last->total, err);
