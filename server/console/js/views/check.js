@@ -11,12 +11,12 @@ export function show(page) {
   const number = page.query.get("number") ?? "";
   const says = el("p", {class: "error", role: "alert"});
   const result = el("div", {});
-  const input = (label, attributes) => el("label", {}, label, el("input", attributes));
-  const form = el("form", {class: "check-form", onsubmit: (event) => { event.preventDefault(); run(); }},
+  const input = (label, attributes, help) => el("div", {class: "field"}, el("label", {for: `check-${attributes.name}`}, label), el("input", {id: `check-${attributes.name}`, type: "text", ...attributes}), help ?? null);
+  const form = el("form", {class: "do-form", onsubmit: (event) => { event.preventDefault(); run(); }},
     input("Document", {name: "number", value: number, placeholder: "2026-000012", autocomplete: "off"}),
-    input("or a file (.tollproof), which stays in this browser", {name: "file", type: "file", accept: ".tollproof,.gz,.json"}),
-    input("Key of the log (name+digits+letters)", {name: "key", autocomplete: "off", spellcheck: "false"}),
-    el("p", {class: "help"}, "Take the key from a place that this server cannot change: a contract, a letter, a page of the provider's that you have seen before."),
+    input("Or a file (.tollproof), which stays in this browser", {name: "file", type: "file", accept: ".tollproof,.gz,.json"}),
+    input("Key of the log", {name: "key", placeholder: "example.com/tollbook+0123abcd+A…", autocomplete: "off", spellcheck: "false"},
+      el("p", {class: "help"}, "Take the key from a place that this server cannot change: a contract, a letter, a page that the provider cannot change for you alone.")),
     el("p", {}, el("button", {type: "submit", class: "primary"}, "Check")), says);
   page.root.append(pageHead(page, "Check a bill"), panel("What to check", form), result);
 
