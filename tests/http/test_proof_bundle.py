@@ -169,6 +169,82 @@ class Bundles(unittest.TestCase):
         self.assertNotIn("void", self.opened("2026-000001").bundle)
         self.tool("verify")
 
+    def get(self, target, key="user", status=200, **headers):
+        answer = self.server.get(target, key, **headers)
+        self.assertEqual(answer.status, status, answer.body[:300])
+        return answer
+
+    def test_a_customer_asks_over_http(self):
+        target = "/billing/invoices/2026-000001/proof"
+        self.tool("book add", "-", stdin=json.dumps(BOOK).encode())
+        self.usage("2026-10")
+        self.take(*(cell(zone, f"2026-11-0{day}", day) for zone in (101, 201) for day in (1, 2)))  # the 3rd has log lines
+        self.server.start()
+        self.assertEqual(self.get("/usage/receipts?month=2026-10", status=404).error, "resource.not_found")
+        self.server.stop()
+        self.tool("proof start")
+        self.server.start("--proof-key-file", self.key)
+        month = json.dumps({"month": "2026-10", "finalize": True}).encode()
+        self.assertEqual(self.server.ask("POST", "/operations/invoice", "operator", month, Content_Type="application/json").status, 200)
+        whole = Opened(self.get(target).body, self.vkey)  # signed by the server
+        self.assertEqual(len(whole.days()), 3)
+        zipped = self.get(target, Accept_Encoding="gzip")
+        self.assertEqual((zipped.headers["content-encoding"], gzip.decompress(zipped.body)), ("gzip", whole.text))
+        self.assertIn('filename="2026-000001.tollproof"', zipped.headers["content-disposition"])
+        self.assertEqual(Opened(self.get(target + "?since=2").body, self.vkey).bundle["consistency"]["from"], 2)
+        self.assertEqual(self.get(target + f"?since={whole.size + 1}", status=400).json()["Field"], "since")
+        for key in ("other", "ingest"):
+            self.assertNotEqual(self.server.get(target, key).status, 200)
+        self.assertEqual(self.get(target, "other", 404).error, "invoice.not_found")
+        self.assertEqual(self.get("/billing/invoices/2026-000009/proof", status=404).error, "invoice.not_found")
+        self.assertEqual(self.get(target + "?account=1", "operator").body, whole.text)
+        self.assertEqual(self.server.get(target, None).status, 401)
+
+        mine = Opened(self.get("/usage/receipts?month=2026-11").body, self.vkey)
+        self.assertEqual([day[0] for day in mine.days()], ["2026-11-01", "2026-11-02", "2026-11-03"])
+        self.assertEqual(self.tool("proof receipts", "--account", "1", "--month", "2026-11").encode(), mine.text)
+        others = Opened(self.get("/usage/receipts?month=2026-11", "other").body, self.vkey)
+        self.assertIn("zone\t201", others.days()[0][2])
+        self.assertEqual(self.get("/usage/receipts?month=2026", status=400).json()["Field"], "month")
+        self.assertEqual(self.get("/usage/receipts", status=400).json()["Field"], "month")
+        self.take_late(mine.indexes[1])
+
+    def take_late(self, first):
+        """A day that changed is left out until it is closed again."""
+        self.server.stop()
+        self.take(cell(101, "2026-11-02", 1))
+        self.assertEqual([day[0] for day in self.receipts()], ["2026-11-01", "2026-11-03"])
+        self.tool("proof close-days")
+        self.assertEqual([day[0] for day in self.receipts()], ["2026-11-01", "2026-11-03"])  # no checkpoint yet
+        self.tool("proof close-days", "--proof-key-file", self.key)
+        self.assertEqual([day[:2] for day in self.receipts()][-1], ("2026-11-02", first))
+        self.server.start()
+
+    def receipts(self):
+        return Opened(self.tool("proof receipts", "--account", "1", "--month", "2026-11").encode(), self.vkey).days()
+
+    def test_what_is_gone_is_said(self):
+        self.tool("book add", "-", stdin=json.dumps(BOOK).encode())
+        self.usage("2026-09")
+        self.final("2026-09")
+        self.take(cell(101, "2026-09-02", 1))
+        self.tool("proof start", "--proof-key-file", self.key)
+        self.assertIn("before the log of documents began", self.refused("bundle", "--number", "2026-000001"))
+        older = self.opened("2026-000002")  # its days did not change before the log began
+        self.assertEqual([day[0] for day in older.days()], ["2026-09-01", "2026-09-02", "2026-09-15"])
+        self.tool("verify")
+        self.at("2029-01-02T00:00:00Z")
+        self.final("2026-10")
+        self.assertIn("before the log of documents began", self.refused("bundle", "--number", "2029-000001"))  # it corrects September
+        self.assertEqual(self.opened("2026-000002").days(), older.days())
+        self.tool("verify")
+        self.take(cell(201, "2029-01-01", 1))  # a clock alone lets nothing go
+        self.tool("retain", "--hours", 25, "--days", 25)
+        self.assertIn("no longer kept", self.refused("bundle", "--number", "2026-000002"))
+        self.tool("verify")
+        self.server.start()
+        self.assertEqual(self.get("/billing/invoices/2026-000002/proof", "other", 410).error, "proof.gone")
+
 
 if __name__ == "__main__":
     unittest.main()
