@@ -805,7 +805,7 @@ class Check:
     def check_usage(self, terms, texts):
         """The days come to the quantities that the document states, and the corrections to what changed."""
         stated, compared, budget = self.document.stated, 0, CELLS_MAX
-        months = [self.document.month, *(late["month"] for late in terms.lates)]
+        months = [month["month"] for month in (*terms.own, *terms.lates)]
         for month in stated.keys() - set(months):
             raise differs("usage", f"{self.document.number} corrects {month}, of which the terms say nothing.")
         if len(set(months)) != len(months):
