@@ -207,7 +207,7 @@ static int add_content(op_call *o, const tb_param *p, const char *path)
 
 static int add_word(op_call *o, const tb_param *p, const char *word)
 {
-    if (p->file && (strcmp(word, "-") == 0 || access(word, F_OK) == 0)) return add_content(o, p, word);
+    if (p->file && access(word, F_OK) == 0) return add_content(o, p, word);
     if (p->kind == TB_PARAM_NUMBER && strcmp(p->name, "account") == 0 && !is_digits(word)) return add_account(o, p, word);
     const bool document = p->kind == TB_PARAM_DOCUMENT || p->kind == TB_PARAM_NAMED;
     if (document && o->n_files == FILES_MAX) {

@@ -136,6 +136,12 @@ START_TEST(a_pdf_says_what_it_is)
     HAS(info, "(letter)");
     free(info);
     tb_buf_release(&pdf);
+    p.names.proof = &coded;
+    pdf = pdf_of(&p);
+    info = said_of(&pdf, "pdfinfo -url", "");
+    HAS(info, "Annotation    https://billing.example.com/billing/invoices/2026-000007/proof");
+    free(info);
+    tb_buf_release(&pdf);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* Draws what flow.c laid out, page by page, into a PDF by cairo. The bytes depend on the sheet and
  * the fonts alone: the time of making is the sheet's. */
 #include <cairo-pdf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,17 @@ static void draw_rules(sheet_press *p, const rule_look *look, size_t from, size_
     cairo_fill(p->cr);
 }
 
+/* The code and the texts beside it lead to the address, which has no character that needs an escape. */
+static void add_link(sheet_press *p, const tb__item *item)
+{
+    char text[TB__QR_TEXT + 80];
+    snprintf(text, sizeof text, "rect=[%d %d %d %d] uri='%.*s'", (int)item->x, (int)item->y, (int)(p->flow->right - item->x),
+             (int)item->width, TB__QR_TEXT, item->mark);
+    if (strchr(item->mark, '\'') || strchr(item->mark, '\\')) return;
+    cairo_tag_begin(p->cr, CAIRO_TAG_LINK, text);
+    cairo_tag_end(p->cr, CAIRO_TAG_LINK);
+}
+
 /* Squares that touch in a row are one rectangle, so that no seam shows. */
 static tb_code draw_qr(sheet_press *p, const tb__item *item, tb_error *err)
 {
@@ -125,6 +137,7 @@ static tb_code draw_qr(sheet_press *p, const tb__item *item, tb_error *err)
         }
     cairo_set_source_rgb(p->cr, 0, 0, 0);
     cairo_fill(p->cr);
+    add_link(p, item);
     return TB_OK;
 }
 
