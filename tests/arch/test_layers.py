@@ -51,6 +51,8 @@ SEES = {
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "proof", "store", "ops", "feed",
             "http", "registry", "webhook", "usage"},
     "cli": {"base", "model", "intake", "stats", "encode", "proof", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
+    # tollbook-check: files and words around the engine's checks. Of http it links messages and new files alone.
+    "checker": {"base", "proof", "check", "http"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},
@@ -78,7 +80,7 @@ STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
 # What the rest of the server may see of server/http/front: its face, a request's body, and the certificate of TLS.
 FRONT = {"http/front/front.h", "http/front/body.h", "http/front/pair.h"}
 
-SERVER = {"feed", "follow", "registry", "webhook", "usage", "standby", "http", "api", "cli", "packaging", "main"}
+SERVER = {"feed", "follow", "registry", "webhook", "usage", "standby", "http", "api", "cli", "checker", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
@@ -125,7 +127,7 @@ ONLY = {
     "cairo.h": ["engine/print/pdf/"],
     "cairo-pdf.h": ["engine/print/pdf/"],
     "hb.h": ["engine/print/pdf/"],
-    "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c"],
+    "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c", "server/checker/"],
     "zstd.h": ["engine/logs/", "engine/store/replica/", "server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "engine/ops/", "server/api/", "server/cli/",
                   "server/registry/", "server/standby/", "server/http/token.c"],

@@ -24,8 +24,9 @@ typedef struct check {
     const tb_invoice *invoice;
     tb_issue_rules rules;
     uint64_t unrated; /* invoices of months without their usage */
-    tb_error unkept;  /* why the last of them is not rated */
     tb_buf *terms;    /* of a document that is the same; NULL: not wanted */
+    bool termless;    /* its terms cannot be made */
+    tb_error unkept;  /* why it is not rated, or termless */
     char what[400]; /* the difference; "": none */
 } check;
 
@@ -70,7 +71,10 @@ static tb_code compare_statement(check *c, const tb_issue *issue, const tb_issue
     tb_buf_release(&again);
     if (code || !c->terms || c->what[0]) return code;
     const tb__issue_document document = {issue, credit, s, c->rules};
-    return tb__issue_terms(c->store, &document, c->terms, c->err);
+    code = tb__issue_terms(c->store, &document, c->terms, c->err);
+    c->termless = code == TB_E_NOT_KEPT;
+    if (c->termless) c->unkept = *c->err;
+    return c->termless ? TB_OK : code;
 }
 
 static tb_late late_of(const tb_statement *s, size_t line)
@@ -224,7 +228,7 @@ static tb_code take_again(check *c, tb_error *err)
     if (!code) code = check_one(c);
     tb_month_books_release(&c->books);
     if (code) return code;
-    if (c->unrated) return tb_fail(err, TB_E_NOT_KEPT, NULL, "%s", c->unkept.message);
+    if (c->unrated || c->termless) return tb_fail(err, TB_E_NOT_KEPT, NULL, "%s", c->unkept.message);
     if (!c->what[0]) return TB_OK;
     return tb_fail(err, TB_E_NOT_KEPT, NULL, "Invoice %s: %s Run verify.", c->invoice->number, c->what);
 }
@@ -255,9 +259,10 @@ static tb_code check_terms(check *c)
 static tb_code check_all_of(check *c)
 {
     const uint64_t unrated = c->unrated;
+    c->termless = false;
     if (c->terms) c->terms->len = 0;
     tb_code code = check_one(c);
-    if (!code && c->terms && !c->what[0] && c->unrated == unrated) code = check_terms(c);
+    if (!code && c->terms && !c->termless && !c->what[0] && c->unrated == unrated) code = check_terms(c);
     if (!code && c->what[0]) report(c);
     return code;
 }

@@ -67,17 +67,8 @@ static tb_code make_late(making *m, const tb_issue_late *late, size_t *at)
     return code ? code : make_month(m, &late->after.source, m->statement->watermark, &to->after);
 }
 
-/* Whether the document has a line of it: a document that is made again has no other late months. */
-static bool is_on(const tb_statement *s, const tb_late *late)
-{
-    for (size_t i = 0; i < s->bill->n_lines; i++)
-        if (s->bill->lines[i].kind == TB_LINE_CORRECTION && s->bill->lines[i].period_month == late->month &&
-            s->corrections[i].since == late->since && strcmp(s->corrections[i].invoice, late->invoice) == 0)
-            return true;
-    return false;
-}
-
-/* The corrections of an invoice, or the month of a credit note. */
+/* The corrections of an invoice, or the month of a credit note. A month that changed without a difference leaves no trace on the
+ * document, so it is none of them. */
 static tb_code make_lates(making *m, const tb_issue_late *list, size_t n, bool credit)
 {
     size_t n_numbers = 1, at = 0;
@@ -89,7 +80,7 @@ static tb_code make_lates(making *m, const tb_issue_late *list, size_t n, bool c
     m->numbers = calloc(n_numbers, sizeof *m->numbers);
     if (!m->lates || !m->before || !m->numbers) return tb_no_memory(m->err);
     for (size_t i = 0; !code && i < n; i++)
-        if (credit || (!list[i].credit && is_on(m->statement, &list[i].late))) code = make_late(m, &list[i], &at);
+        if (list[i].corrections.n && (credit || !list[i].credit)) code = make_late(m, &list[i], &at);
     m->terms.lates = m->lates;
     return code;
 }

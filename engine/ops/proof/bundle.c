@@ -182,8 +182,8 @@ static tb_code put_terms(making *m, const tb_invoice *invoice, tb_buf *terms, tb
     tb_code code = tb_store_proof_find(m->store, TB_PROOF_TERMS, invoice->account, invoice->number, &index, err);
     if (code) return code;
     if (index < 0)
-        return tb_fail(err, TB_E_NOT_KEPT, NULL, "%s was made before the log of documents began, and what it was rated by was no longer known"
-                       " then: it cannot be proven.", invoice->number);
+        return tb_fail(err, TB_E_NOT_KEPT, NULL, "%s counts usage of before the log of documents began, which had changed by then or was no"
+                       " longer kept: it cannot be proven.", invoice->number);
     code = tb__issue_terms_again(m->store, invoice, terms, err);
     const tb_text text = {terms->len ? terms->data : "", terms->len};
     if (!code) code = put_part(m, index, text, &m->out.terms, &m->terms, err);

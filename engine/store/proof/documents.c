@@ -57,12 +57,19 @@ static tb_code append_terms(tb__proof_log *log, tb__proof_of of, int64_t month, 
     return tb__proof_append(log, &entry, of, text, err);
 }
 
+/* A document that corrects a month of before the log has none where that month's usage is not known any more. */
 static tb_code write_terms(tb__proof_log *log, const tb_invoice *invoice, tb_error *err)
 {
+    tb_error why = {.code = TB_OK};
     tb_buf text;
     if (!invoice->terms) return TB_OK;
     tb_buf_init(&text, TERMS_MAX, NULL);
-    tb_code code = invoice->terms(invoice->terms_ctx, invoice, &text, err);
+    tb_code code = invoice->terms(invoice->terms_ctx, invoice, &text, &why);
+    if (code == TB_E_NOT_KEPT) {
+        tb_buf_release(&text);
+        return TB_OK;
+    }
+    if (code) (void)tb_fail(err, code, why.field, "%s", why.message);
     if (!code) code = tb_buf_check(&text, err);
     if (!code) code = append_terms(log, (tb__proof_of){invoice->account, invoice->number}, invoice->month, (tb_text){text.data, text.len}, err);
     tb_buf_release(&text);

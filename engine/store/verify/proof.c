@@ -164,10 +164,11 @@ static const char *const references[] = {
     "SELECT format('The log of documents has %d entries of the void of %s.',n,number) FROM (SELECT number,state,(SELECT count(*)"
     " FROM proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='void') AS n FROM invoice i)"
     " WHERE n<>(state='void')",
-    /* documents that are older than the log have terms if they could be made */
-    "SELECT format('The log of documents has %d terms of %s.',n,number) FROM (SELECT number,watermark,(SELECT count(*) FROM"
-    " proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='terms') AS n FROM invoice i) WHERE n>1 OR (n=0"
-    " AND watermark>=(SELECT version FROM proof_entry WHERE id=0))",
+    /* documents that are older than the log, or correct what is, have terms if they could be made */
+    "SELECT format('The log of documents has %d terms of %s.',n,number) FROM (SELECT id,number,watermark,(SELECT count(*) FROM"
+    " proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='terms') AS n,(SELECT version FROM proof_entry WHERE"
+    " id=0) AS began FROM invoice i) AS i WHERE n>1 OR (n=0 AND watermark>=began AND NOT EXISTS(SELECT 1 FROM correction c WHERE"
+    " c.invoice=i.id AND c.since<began))",
     "SELECT format('The log of documents has %d entries of book %s.',n,name) FROM (SELECT name,(SELECT count(*) FROM"
     " proof_entry e WHERE e.subject=b.name AND e.account=0 AND e.type='book') AS n FROM book b) WHERE n<>1",
     "SELECT format('Entry %d of the log of documents is of %s %s, which is not there.',id,type,subject) FROM proof_entry e WHERE"
