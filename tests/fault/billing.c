@@ -40,6 +40,7 @@ static const step steps[] = {
      0,
      {"ledger", "pay", "--account=1", "--amount=100", "--reference=p1"}},
     {"credit", "2026-11-02T00:00:00Z", 0, {"ledger", "credit", "--account=2", "--amount=0.75"}},
+    {"begin the log", "2026-11-02T00:00:00Z", 0, {"proof", "start"}},
     /* Two groups; says that no book has a price for one account's usage. */
     {"accrue", "2026-11-02T06:00:00Z", 1, {"ledger", "accrue"}},
     /* Refuses the account that no book has a price for. */
@@ -48,6 +49,7 @@ static const step steps[] = {
     {"void", "2026-11-04T00:00:00Z", 0, {"invoice", "--void=2026-000002"}},
     {"replace", "2026-11-05T00:00:00Z", 0, {"invoice", "--month=2026-10", "--finalize"}},
     {"late usage", "2026-12-01T00:00:00Z", 0, {"import", "@late"}},
+    {"close days", "2026-12-01T00:10:00Z", 0, {"proof", "close-days"}},
     {"accrue more", "2026-12-01T06:00:00Z", 0, {"ledger", "accrue"}},
     {"correct", "2026-12-02T00:00:00Z", 0, {"invoice", "--month=2026-11", "--finalize"}},
     {"adjust",
@@ -277,7 +279,7 @@ static billing_run run_command(const char *now, const char *const *words,
     run.operations = billing.shared->operations;
     run.happened = billing.shared->happened;
     run.printed = count_in(out, "\"number\":\"2") + credit_notes_said(errors, out);
-    run.voided = strstr(errors, "is void already") != NULL;
+    run.already = strstr(errors, "is void already") || strstr(errors, "was begun already");
     snprintf(run.errors, sizeof run.errors, "%s", errors);
     free(out);
     free(errors);
@@ -323,6 +325,7 @@ static const char *const everything[] = {
     "SELECT * FROM correction",
     "SELECT * FROM late ORDER BY id",
     "SELECT * FROM ledger ORDER BY id",
+    "SELECT id,type,account,subject FROM proof_entry ORDER BY id", /* each try to begin draws a seed of its own */
 };
 
 static uint64_t hash_row(uint64_t hash, int n, const char *const *cells)

@@ -1,6 +1,7 @@
 /* A small company's autumn, for the fault tests: a price book, October's usage, a payment, October
  * made final but for an account that no book has a price for, a book for it, one invoice void and
- * replaced, late usage, November made final with its corrections and a credit note.
+ * replaced, late usage, November made final with its corrections and a credit note. A log of documents
+ * begins before October is final.
  *
  * Each step is one of the tool's own commands, run by its own code in a process of its own, over
  * the file system that fails on demand. The database as it was before each step is kept: a
@@ -24,7 +25,7 @@ typedef struct billing_run {
     uint64_t operations; /* where there was no power cut */
     bool happened;
     size_t printed; /* invoices on standard output, and credit notes on standard error */
-    bool voided;    /* refused, since the invoice is void already */
+    bool already;   /* refused, since it was done before */
     char errors[4000];
 } billing_run;
 

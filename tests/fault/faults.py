@@ -77,13 +77,13 @@ def make(db):
 
 class Service:
     """`serve`, to be killed."""
-    def __init__(self, db, path):
+    def __init__(self, db, path, *options):
         self.port_file = path / "port"
         self.port_file.unlink(missing_ok=True)
         self.errors = open(path / "serve.stderr", "ab")
         self.process = subprocess.Popen(
             [TOLLBOOK, "serve", "--db", db, "--listen", "127.0.0.1:0", "--port-file",
-             self.port_file, "--threads", "2"], env=ENVIRONMENT, stderr=self.errors)
+             self.port_file, "--threads", "2", *map(str, options)], env=ENVIRONMENT, stderr=self.errors)
         end = time.monotonic() + PATIENCE
         while not self.port_file.exists():
             require(self.process.poll() is None and time.monotonic() < end, "serve did not start",

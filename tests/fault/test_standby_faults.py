@@ -70,6 +70,7 @@ class Pair(unittest.TestCase):
         self.rng = random.Random(SEED)
         self.primary = started(Primary(log=None))
         self.addCleanup(self.primary.close)
+        self.operation(self.primary, "proof-start")
         self.primary.post("/books", BOOK)
         self.load = Load(self.rng)
         self.network = Network(self.primary.port)
@@ -132,6 +133,7 @@ class Pair(unittest.TestCase):
             self.remedy()
             self.assertTrue(self.follows(), self.standby.messages())
         theirs, ours = content(self.primary.db, HERE_ALONE), content(self.standby.db, HERE_ALONE)
+        self.assertTrue(theirs["proof_entry"], "the log of documents has entries")
         self.assertEqual([name for name in theirs if theirs[name] != ours.get(name)], [], why)
         self.assertEqual(*[[state(one)[name] for name in ("epoch", "piece", "version", "digest")]
                            for one in (self.primary, self.standby)], why)

@@ -38,9 +38,25 @@ static tb_code put_answer(const tb_ops *ops, tb_reply *reply, tb_error *err)
     return TB_OK;
 }
 
+/* Whether a start was cut off before the terms of all old documents were there. So it seems too where some can no longer be made. */
+static tb_code was_cut_off(tb_store *store, bool *ret, tb_error *err)
+{
+    tb_proof_log log;
+    int64_t *places = NULL;
+    size_t n = 0;
+    tb_code code = tb_store_proof_log(store, &log, err);
+    if (!code && log.begun) code = tb_store_proof_termless(store, 0, 1, &places, &n, err);
+    free(places);
+    *ret = n != 0;
+    return code;
+}
+
 static tb_code begin_log(const tb_ops *ops, tb_error *err)
 {
     uint8_t random[TB_PROOF_SEED];
+    bool begun;
+    tb_code code = was_cut_off(ops->store, &begun, err);
+    if (code || begun) return code;
     if (!ops->random) return tb_fail(err, TB_E_INTERNAL, NULL, "There are no random bytes here, which a log of documents begins with.");
     ops->random(random, sizeof random);
     return tb_store_proof_start(ops->store, random, ops->now_us, err);
@@ -184,7 +200,7 @@ static const tb_operation rows[] = {
      .summary = "Begin the log of documents, from which customers prove their bills",
      .details = "What is there comes in first: price books, final documents, voids, and the usage of each day that is\n"
                 "over. From then on each command that makes such a thing appends it in the same transaction. What is\n"
-                "appended stays; a log cannot be ended. If it is cut off, `proof close-days` goes on.",
+                "appended stays; a log cannot be ended. If it is cut off, run it again: it goes on.",
      .access = TB_ACCESS_OPERATOR,
      .slow = true,
      .write = start_log},
