@@ -250,6 +250,43 @@ static tb_code check_end(const restoring *r, tb_error *err)
     return TB_OK;
 }
 
+/* Whether the pieces that were followed, which the file has, lead to this base. */
+static bool leads_to(const restoring *r, const tb_archive_file *file, const tb_piece *base)
+{
+    tb_buf bytes;
+    tb_piece before, last, piece = {.number = 0};
+    tb_error ignored;
+    const bool read = file->kind == TB_ARCHIVE_PIECES && file->first <= base->number && file->last >= base->number && file->at_us <= base->at_us;
+    if (!read) return false;
+    bool ok = archive_read_pieces(r->folder, file, &bytes, &before, &last, &ignored) == TB_OK;
+    for (size_t at = 0, len; ok && at < bytes.len && piece.number < base->number; at += len)
+        ok = tb_piece_read(bytes.data + at, bytes.len - at, &piece, &len, &ignored) == TB_OK && len;
+    tb_buf_release(&bytes);
+    return ok && piece.number == base->number && memcmp(piece.chain, base->chain, TB_PIECE_CHAIN) == 0;
+}
+
+/* Says so where the folder goes on with a base of a promoted standby, which not all pieces here lead to: what was restored may be
+ * of the old primary alone. Where the two part is not in the folder. */
+static void say_other_history(const restoring *r)
+{
+    tb_piece base;
+    tb_error ignored;
+    char place[PLACE_MAX];
+    size_t i = r->base + 1;
+    bool leads = false;
+    for (; i < r->list.n; i++)
+        if (r->list.files[i].kind == TB_ARCHIVE_BASE && archive_read_base(r->folder, &r->list.files[i], &base, &ignored) == TB_OK &&
+            base.epoch > r->last.epoch)
+            break;
+    if (i == r->list.n) return;
+    for (size_t k = 0; !leads && k < r->list.n; k++)
+        leads = leads_to(r, &r->list.files[k], &base);
+    if (leads) return;
+    put_place(&base, place);
+    cli_say(r->call, "This state is of the primary with epoch %" PRId64 ". The backup goes on with epoch %" PRId64 ", of a standby that took its place: that may "
+                     "lack what was written here last. The first state of the new primary is %s.", r->last.epoch, base.epoch, place);
+}
+
 /* --- the result --- */
 
 static void say_difference(void *ctx, const char *sentence)
@@ -309,6 +346,7 @@ static tb_code restore(restoring *r, tb_error *err)
     if (!code) code = open_copy(r, err);
     if (!code) code = apply_all(r, &reached, err);
     if (!code && !reached) code = check_end(r, err);
+    if (!code) say_other_history(r);
     if (!code) code = tb_store_restored(r->store, err);
     tb_store_close(r->store);
     if (!code) code = verify_copy(r, err);

@@ -238,19 +238,19 @@ static void note_current(standby *s, int64_t at_us)
     if (current_us > atomic_load(&s->current_us)) atomic_store(&s->current_us, current_us);
 }
 
-/* Whether the server that has refused is a standby with fewer pieces: the last primary of two, started again as a standby, has more
- * than the other one, which takes them from here. */
-static bool lags_behind(standby *s)
+/* Why a 410 is not the end: the server is a standby with fewer pieces, as the last primary of two, started again as a standby, has
+ * more than the other one, which takes them from here; or it cannot be asked just now. TB_OK: it is the end. */
+static tb_code check_gone(standby *s, tb_error *err)
 {
     const link_request request = {.path = "/replica/epoch", .quiet_s = QUIET_S};
-    tb_error ignored;
-    if (link_ask(&s->link, &request, &ignored) || s->link.status != 200) return false;
+    tb_code code = link_ask(&s->link, &request, err);
+    if (code || s->link.status != 200) return code;
     json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
     const char *role = json_string_value(json_object_get(answer, "role"));
     const bool lags = role && strcmp(role, "standby") == 0 && json_integer_value(json_object_get(answer, "epoch")) <= s->last.epoch &&
                       json_integer_value(json_object_get(answer, "piece")) < s->last.number;
     json_decref(answer);
-    return lags;
+    return lags ? tb_fail(err, TB_E_AWAY, NULL, "It is a standby, and has fewer pieces than this copy.") : TB_OK;
 }
 
 static tb_code follow(standby *s, tb_error *err)
@@ -265,18 +265,21 @@ static tb_code follow(standby *s, tb_error *err)
     s->bytes.failed = s->came = false;
     s->code = TB_OK;
     tb_code code = link_ask(&s->link, &request, err);
-    if (code != TB_E_STOPPED) take_whole(s); /* also of an answer that was cut off */
+    /* Also of an answer that was cut off, or that a promotion ends: it may be all that is left of the primary. */
+    if (code != TB_E_STOPPED || !atomic_load(&s->link.cut)) take_whole(s);
     if (code || s->ends) return code;
     if (s->code) {
         *err = s->err;
         return s->code;
     }
     if (s->link.status != 200) {
+        tb_error why;
         code = link_refusal(&s->link, err);
         if (s->link.status != 410) return code;
-        if (lags_behind(s)) return tb_fail(err, TB_E_AWAY, NULL, "It is a standby, and has fewer pieces than this copy.");
-        end(s, err->message);
-        return code;
+        const tb_code unsure = check_gone(s, &why);
+        if (!unsure) end(s, err->message);
+        else *err = why;
+        return unsure ? unsure : code;
     }
     if (s->bytes.len) return tb_fail(err, TB_E_AWAY, NULL, "Its answer ends within a piece.");
     atomic_store(&s->newest, s->link.piece);

@@ -111,6 +111,32 @@ class Promotes(Case):
         self.assertEqual(standby.get("/readyz").status, 200)
         self.assertEqual(run("verify", "--db", standby.db).returncode, 0)
 
+    def test_what_has_arrived_is_taken(self):
+        """Of an answer of two pieces, the second of which never comes."""
+        proxy = Proxy(self.primary.port)
+        self.addCleanup(proxy.close)
+        standby = New(self.primary, "--promotable", url=proxy.url)
+        self.addCleanup(standby.close)
+        piece = level(standby)["piece"]
+        cut(proxy)
+        for second in range(2):
+            self.send(self.primary, second)
+        came = []
+
+        def change(data):
+            if came:
+                return b""
+            second = data.find(b"tbpiece1", data.find(b"tbpiece1") + 1)
+            if second < 0:
+                return data
+            came.append(second)
+            return data[:second]
+
+        proxy.change, proxy.to = change, self.primary.port
+        until(lambda: came, standby)
+        self.assertEqual(promote(standby), "epoch 2\n")
+        _, second, *_ = pieces_of(standby.get(f"/replica/pieces?after={piece}", "replica").body)
+        self.assertEqual(second[:2], (piece + 2, 2))
 
 
 class Ends(Case):
@@ -261,8 +287,19 @@ class Ends(Case):
         cut(proxy)
         self.send(old, 4)
         old.stop()
-        old.start_again("--standby-of", standby.url, "--promotable")
+        back = Proxy(standby.port)
+        self.addCleanup(back.close)
+        asked = []
+
+        def change(data):  # the first answers to who that is are cut off; curl asks twice
+            if b'"role"' not in data or len(asked) == 4:
+                return data
+            asked.append(data)
+
+        back.change = change
+        old.start_again("--standby-of", back.url, "--promotable")
         until(lambda: "has fewer pieces than this copy" in old.messages(), old)
+        self.assertEqual(len(asked), 4)
         self.assertNotIn("follows its primary no longer", old.messages())
         self.assertEqual(promote(old), "epoch 2\n")
 

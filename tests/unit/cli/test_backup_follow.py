@@ -278,6 +278,35 @@ class Damage(Followed):
         self.restore()
         self.same(self.as_restored(), content(self.folder / "t.db"))
 
+    def test_a_moment_between_a_promotion_and_the_next_base(self):
+        """What the old primary wrote then may not be in the new one's file."""
+        self.made(2)
+        self.backup("--base-every", "1s")
+        self.commit()
+        other = (self.folder / "t.db").read_bytes()
+        for _ in range(2):
+            self.commit()
+        self.backup()
+        (self.folder / "t.db").write_bytes(other)
+        self.run_tool("promote", "--db", "t.db", "--force", now="2026-11-20T12:03:30Z")
+        self.commit()
+        self.assertIn("A new base is made.", self.backup().err)
+        said = self.restore("--at", "2026-11-20T12:04:30Z").err
+        self.assertIn("This state is of the primary with epoch 1. The backup goes on with epoch 2, of a standby that took its place: that may"
+                      " lack what was written here last. The first state of the new primary is --piece 6 (2026-11-20T12:06:00.000000Z).", said)
+        self.as_restored()
+        self.assertNotIn("took its place", self.restore().err)
+        self.as_restored()
+
+    def test_after_a_promotion_that_lost_nothing_there_is_one_history(self):
+        self.made(2)
+        self.run_tool("promote", "--db", "t.db", "--force", now="2026-11-20T12:02:30Z")
+        self.commit()
+        self.backup("--base-every", "1s")
+        self.assertEqual(len(self.files("base")), 2)
+        self.assertNotIn("took its place", self.restore("--at", "2026-11-20T12:01:30Z").err)
+        self.as_restored()
+
     def test_what_comes_before_a_damaged_piece_is_kept(self):
         self.backup()
         for _ in range(4):
