@@ -246,16 +246,19 @@ static void write_moment(tb_buf *out, int64_t us)
     int64_t rest = us % TB_US_PER_S;
     if (rest < 0) rest += TB_US_PER_S;
     tb_time_format(us - rest, text);
-    tb_buf_fmt(out, "\"%.19s", text);
+    tb_buf_add(out, "\"", 1);
+    tb_buf_add(out, text, 19);
     if (rest) tb_buf_fmt(out, ".%06" PRId64, rest);
-    tb_buf_str(out, "Z\"");
+    tb_buf_add(out, "Z\"", 2);
 }
 
 static void write_day(tb_buf *out, int64_t day)
 {
     char text[20];
     tb_time_format(day * TB_US_PER_DAY, text);
-    tb_buf_fmt(out, "\"%.10s\"", text);
+    tb_buf_add(out, "\"", 1);
+    tb_buf_add(out, text, 10);
+    tb_buf_add(out, "\"", 1);
 }
 
 static void write_month(tb_buf *out, int64_t value)
@@ -284,7 +287,9 @@ static void write_days(tb_buf *out, const tb__term_day *days, size_t n)
     for (size_t i = 0; i < n; i++) {
         tb_buf_str(out, i ? ",[" : "[");
         write_day(out, days[i].day);
-        tb_buf_fmt(out, ",%" PRId64 "]", days[i].index);
+        tb_buf_add(out, ",", 1);
+        tb__add_i128(out, days[i].index);
+        tb_buf_add(out, "]", 1);
     }
     tb_buf_str(out, "]");
 }
@@ -326,10 +331,10 @@ static void write_member(tb_buf *out, const member *m, const char *from)
 {
     const void *const at = from + m->at;
     switch (m->shape) {
-    case INT: tb_buf_fmt(out, "%" PRId64, *(const int64_t *)at); break;
-    case COUNT: tb_buf_fmt(out, "%" PRIu64, *(const uint64_t *)at); break;
-    case NUMBER: tb_buf_fmt(out, "%d", *(const int *)at); break;
-    case INDEX: tb_buf_fmt(out, "%" PRIu32, *(const uint32_t *)at); break;
+    case INT: tb__add_i128(out, *(const int64_t *)at); break;
+    case COUNT: tb__add_i128(out, *(const uint64_t *)at); break;
+    case NUMBER: tb__add_i128(out, *(const int *)at); break;
+    case INDEX: tb__add_i128(out, *(const uint32_t *)at); break;
     case BOOL: tb_buf_str(out, *(const bool *)at ? "true" : "false"); break;
     case DECIMAL: write_decimal(out, *(const tb_decimal *)at); break;
     case TEXT: write_text(out, at); break;
@@ -350,7 +355,9 @@ static void write_member(tb_buf *out, const member *m, const char *from)
 static void write_object(tb_buf *out, const member *table, const void *from)
 {
     for (const member *m = table; m->name; m++) {
-        tb_buf_fmt(out, "%c\"%s\":", m == table ? '{' : ',', m->name);
+        tb_buf_add(out, m == table ? "{\"" : ",\"", 2);
+        tb_buf_str(out, m->name);
+        tb_buf_add(out, "\":", 2);
         write_member(out, m, from);
     }
     tb_buf_str(out, "}");

@@ -54,7 +54,7 @@ static inline tb_code parts_day(tb_store *store, parts *p, int64_t index, tb_err
 
 static inline tb_code parts_earlier(tb_store *store, parts *p, int64_t account, const char *number, tb_error *err)
 {
-    char member[48];
+    char member[96];
     tb_invoice invoice;
     snprintf(member, sizeof member, ",\"number\":\"%s\"", number);
     for (size_t i = 0; i < p->of.n_earlier; i++)
