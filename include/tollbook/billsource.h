@@ -8,6 +8,7 @@
 #include "tollbook/bill.h"
 #include "tollbook/book.h"
 #include "tollbook/catalog.h"
+#include "tollbook/origins.h"
 #include "tollbook/store.h"
 
 TB_API_BEGIN
@@ -17,6 +18,8 @@ typedef struct tb_bill_source {
     tb_bill_input input;
     uint64_t watermark; /* the data version it was read at */
     void *memory;
+    tb_bill_origins origins; /* of tb_store_bill_input, where there is a log of documents (prooflog.h) */
+    void *origins_memory;
 } tb_bill_source;
 
 #define TB_NOW UINT64_MAX

@@ -109,7 +109,9 @@ TB_API_BEGIN
     X(REPLICA_UNACKNOWLEDGED, 68, 3, 503, "replica.unacknowledged",                                \
       "No standby has it yet: send the same again.")                                               \
     X(REPLICA_NOT_PROMOTED, 69, 1, 409, "replica.not_promoted",                                    \
-      "This server does not become the primary.")
+      "This server does not become the primary.")                                                  \
+    X(PROOF_GONE, 70, 1, 410, "proof.gone", "What the proof needs is no longer kept.")             \
+    X(PROOF_UNSIGNED, 71, 1, 409, "proof.unsigned", "No checkpoint covers it yet.")
 
 typedef enum tb_code {
 #define TB_X(name, number, exit, http, key, text) TB_E_##name = number,

@@ -96,6 +96,10 @@ typedef struct tb_billed_charge {
     tb_decimal amount;
 } tb_billed_charge;
 
+struct tb_invoice;
+/* Writes a document's terms (check.h), once its number and its days in the log of documents are there. */
+typedef tb_code (*tb_invoice_terms)(void *ctx, const struct tb_invoice *invoice, tb_buf *out, tb_error *err);
+
 /* A document as stored. A credit note is for the month of the invoice that it credits; its total is not above 0. */
 typedef struct tb_invoice {
     char number[24]; /* "2026-000123": year of issue, and a series without gaps */
@@ -115,17 +119,20 @@ typedef struct tb_invoice {
     size_t n_corrects;       /* bills, even where no amount changes; not owned */
     const struct tb_billed_charge *charges; /* likewise: one-off charges on it */
     size_t n_charges;
+    tb_invoice_terms terms;  /* likewise: called where there is a log of documents; NULL: no terms */
+    void *terms_ctx;
     char *text;              /* canonical JSON as issued, terminated; owned */
     size_t text_len;
 } tb_invoice;
 void tb_invoice_release(tb_invoice *invoice);
 
 /* Makes an invoice final in the caller's transaction. In: kind, account, month, watermark, since, currency, total,
- * finalized_us, corrects, charges. Takes the next number of the year's series and the chain's last hash, names the void
+ * finalized_us, corrects, charges, terms. Takes the next number of the year's series and the chain's last hash, names the void
  * invoice that it replaces, reads the ledger's head, then lets `finish` write the canonical text with them
  * (invoice->replaces and ->ledger are set by then) and its sha256; stores the invoice and its ledger entry, and
  * records the month's run as final. Where a valid document of (account, month, kind, since) exists, returns that one
- * and sets *ret_known. The caller releases *invoice on success; its `corrects` and `charges` are cleared.
+ * and sets *ret_known. The caller releases *invoice on success; its `corrects` and `charges` are cleared. Where there is a log of
+ * documents, days through the month's end are closed in it, then come the document and its terms.
  *
  * TB_E_CLOSED: the month lies before the ledger's begin. TB_E_VALIDATION, with the field: a month that is not over, or
  * that a later invoice's corrections have billed; a watermark other than the file's data version (read and finalise

@@ -76,6 +76,8 @@ void api_invoice(request *r);
 void api_record_pdf(request *r);
 void api_invoice_explain(request *r);
 void api_invoice_forms(request *r);
+void api_invoice_proof(request *r);
+void api_usage_receipts(request *r);
 
 /* whatif.c */
 void api_whatif(request *r);

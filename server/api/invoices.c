@@ -12,6 +12,7 @@
 #include "tollbook/ledger.h"
 #include "tollbook/ledgerstore.h"
 #include "tollbook/json.h"
+#include "tollbook/tollproof.h"
 
 /* --- the list --- */
 
@@ -217,6 +218,49 @@ void api_invoice_forms(request *r)
     *a = (question){.shown.now_us = request_now_us(r), .how = {put_forms, "application/json", true, NULL}};
     if (api_account_asked(r, &a->account, &err) || (!number_of(r, a->number) && no_invoice(&err))) request_fail_as(r, &err);
     else drawn_answer(r);
+}
+
+/* --- its proof --- */
+
+typedef struct proof_params {
+    int64_t since;
+} proof_params;
+static const query_spec proof_specs[] = {{"since", QUERY_INT, offsetof(proof_params, since)}};
+
+typedef struct proof_question {
+    drawing how;
+    int64_t account;
+    proof_params params;
+    char number[24], file[40];
+} proof_question;
+_Static_assert(sizeof(proof_question) <= sizeof((request *)0)->work, "it fits request.work");
+
+static tb_code put_bundle(request *r, tb_store *store, tb_buf *out, tb_error *err)
+{
+    const proof_question *a = (const proof_question *)(const void *)r->work;
+    const tb_bundle_ask ask = {a->account, a->number, a->params.since};
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb_proof_bundle(store, &ask, out, err);
+    tb_store_read_end(store);
+    return code;
+}
+
+void api_invoice_proof(request *r)
+{
+    proof_question *a = (proof_question *)(void *)r->work;
+    const tb_text query = request_query(r);
+    tb_error err;
+    *a = (proof_question){.how = {put_bundle, "application/json", true, a->file}, .params.since = TB_PROOF_SINCE_NONE};
+    tb_code code = api_account_asked(r, &a->account, &err);
+    if (!code) code = query_parse(query.data, query.len, proof_specs, 1, &a->params, r->scratch, &err);
+    if (!code && !number_of(r, a->number)) code = no_invoice(&err);
+    if (code) {
+        request_fail_as(r, &err);
+        return;
+    }
+    snprintf(a->file, sizeof a->file, "%s.tollproof", a->number);
+    drawn_answer(r);
 }
 
 /* --- a line --- */

@@ -1,10 +1,15 @@
-/* The log of documents, for whoever checks it: its newest checkpoint, its tiles and entry bundles (c2sp.org/tlog-tiles). They
+/* The log of documents, for whoever checks it: receipts of a customer's days, its newest checkpoint, its tiles and entry bundles (c2sp.org/tlog-tiles). They
  * need no key, as entries tell nothing. A tile never changes. */
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "api/drawn.h"
 #include "api/handlers.h"
+#include "http/query.h"
 #include "tollbook/calendar.h"
 #include "tollbook/prooflog.h"
+#include "tollbook/tollproof.h"
 
 #define PAST_US  (INT64_C(600) * TB_US_PER_S) /* after midnight, when the last logs of the day have come */
 #define LOOKED   200 /* accounts' days of one step */
@@ -44,6 +49,56 @@ void api_proof_tile(request *r)
     }
     const tb_code code = tb_store_proof_tile(r->worker->store, &tile, request_text(r), &err);
     reply_proof(r, code, &err, "application/octet-stream", FOR_EVER);
+}
+
+/* --- receipts of a month's days --- */
+
+typedef struct receipts_params {
+    tb_text month;
+} receipts_params;
+static const query_spec receipts_specs[] = {{"month", QUERY_TEXT, offsetof(receipts_params, month)}};
+
+typedef struct receipts {
+    drawing how;
+    int64_t account, month;
+    char file[40];
+} receipts;
+_Static_assert(sizeof(receipts) <= sizeof((request *)0)->work, "it fits request.work");
+
+static tb_code put_receipts(request *r, tb_store *store, tb_buf *out, tb_error *err)
+{
+    const receipts *a = (const receipts *)(const void *)r->work;
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb_proof_receipts(store, a->account, a->month, out, err);
+    tb_store_read_end(store);
+    return code;
+}
+
+static tb_code read_receipts(request *r, receipts *a, tb_error *err)
+{
+    receipts_params p = {{NULL, 0}};
+    const tb_text query = request_query(r);
+    tb_code code = api_account_asked(r, &a->account, err);
+    if (!code) code = query_parse(query.data, query.len, receipts_specs, 1, &p, r->scratch, err);
+    if (code) return code;
+    if (p.month.len && tb_month_parse(p.month.data, p.month.len, &a->month)) return TB_OK;
+    return tb_fail(err, TB_E_VALIDATION, "month", "Give a month, such as month=2026-10.");
+}
+
+void api_usage_receipts(request *r)
+{
+    receipts *a = (receipts *)(void *)r->work;
+    char month[8];
+    tb_error err;
+    *a = (receipts){.how = {put_receipts, "application/json", true, a->file}};
+    if (read_receipts(r, a, &err)) {
+        request_fail_as(r, &err);
+        return;
+    }
+    tb_month_format(a->month, month);
+    snprintf(a->file, sizeof a->file, "%s.tollreceipts", month);
+    drawn_answer(r);
 }
 
 /* --- days --- */

@@ -145,6 +145,8 @@ const route api_routes[] = {
     ROW(GET, "/billing/invoices", BILLING, NO_BODY, "invoices", api_invoices, NULL),
     ROW(GET, "/billing/invoices/{id}", BILLING, NO_BODY, "invoice", api_invoice, api_drawn_done),
     ROW(GET, "/billing/invoices/{id}/forms", BILLING, NO_BODY, "invoice_forms", api_invoice_forms, api_drawn_done),
+    ROW(GET, "/billing/invoices/{id}/proof", BILLING, NO_BODY, "invoice_proof", api_invoice_proof, api_drawn_done),
+    ROW(GET, "/usage/receipts", BILLING, NO_BODY, "usage_receipts", api_usage_receipts, api_drawn_done),
     ROW(GET, "/billing/invoices/{id}/lines/{id}/explain", BILLING, NO_BODY, "invoice_explain",
         api_invoice_explain, NULL),
     OPERATION(GET, "/billing/alerts", BILLING, NO_BODY, "alerts", "alert list", NULL, NULL),

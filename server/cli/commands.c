@@ -72,6 +72,10 @@ static const cli_option proof_key_options[] = {
     {.name = "name", .value = "NAME", .kind = CLI_TEXT, .per_call = true, .required = true,
      .help = "the log's name, such as example.com/tollbook"},
 };
+static const cli_option proof_out_options[] = {
+    {.name = "out", .value = "FILE", .kind = CLI_TEXT, .per_call = true,
+     .help = "the file to write; one that ends in .gz is compressed. Default: standard output"},
+};
 static const cli_option proof_vkey_options[] = {
     {.name = "key-file", .value = "FILE", .kind = CLI_TEXT, .per_call = true, .required = true, .help = "the key file"},
 };
@@ -585,6 +589,8 @@ cli_command cli_commands[] = {
      .run = cli_proof_vkey},
     {.name = "proof close-days", .group = CLI_RUN, .operation = "proof close-days", OPTIONS(proof_key_file_options)},
     {.name = "proof checkpoint", .group = CLI_RUN, .operation = "proof checkpoint"},
+    {.name = "proof bundle", .group = CLI_BILL, .operation = "proof bundle", OPTIONS(proof_out_options)},
+    {.name = "proof receipts", .group = CLI_BILL, .operation = "proof receipts", OPTIONS(proof_out_options)},
     {.name = "retain", .group = CLI_UNDO, .operation = "retain"},
     {.name = "forget", .group = CLI_UNDO, .operation = "forget"},
 };

@@ -277,7 +277,8 @@ static int end(op_call *o, int status, bool no)
 {
     if (status) return status;
     if (tb_arg_is(&o->args, "format", "table") && isatty(STDOUT_FILENO) == 1) spool_align(&o->document);
-    status = spool_print(&o->document, o->call);
+    const char *file = tb_param_find(o->args.operation, "out", 3) ? NULL : cli_text(o->call, "out");
+    status = file ? spool_save(&o->document, o->call, file) : spool_print(&o->document, o->call);
     if (status && o->args.operation->unprinted) cli_say(o->call, "%s", o->args.operation->unprinted);
     return status == 0 && no ? ANSWER_NO : status;
 }

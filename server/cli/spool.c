@@ -11,6 +11,8 @@
 
 #include "cli/columns.h"
 #include "feed/source.h"
+#include "http/gzip.h"
+#include "http/new_file.h"
 
 void spool_init(spool *s)
 {
@@ -87,4 +89,56 @@ int spool_print(spool *s, const cli_call *call)
     if (s->fd >= 0 && copy_file(s, &err)) return cli_fail(call, NULL, &err);
     if (s->held.len && !ferror(stdout)) fwrite(s->held.data, 1, s->held.len, stdout);
     return cli_done(call);
+}
+
+/* --- into a file --- */
+
+typedef struct saving {
+    new_file file;
+    gzip *gz; /* NULL: it is not compressed */
+    tb_buf out;
+} saving;
+
+static tb_code save_piece(saving *to, const char *bytes, size_t len, bool last, tb_error *err)
+{
+    if (!to->gz) return new_file_write(&to->file, bytes, len) ? TB_OK : failed(err);
+    to->out.len = 0;
+    tb_code code = gzip_more(to->gz, bytes, len, last, &to->out, err);
+    if (code) return code;
+    return new_file_write(&to->file, to->out.data, to->out.len) ? TB_OK : failed(err);
+}
+
+/* The same pieces for the same text, so that the compressed file is the same too. */
+static tb_code save_all(const spool *s, saving *to, tb_error *err)
+{
+    char piece[1 << 16];
+    ssize_t n = 1;
+    tb_code code = TB_OK;
+    if (s->fd >= 0 && lseek(s->fd, 0, SEEK_SET) != 0) return failed(err);
+    while (!code && s->fd >= 0 && (n = read(s->fd, piece, sizeof piece)) != 0) {
+        if (n < 0 && errno != EINTR) return failed(err);
+        if (n > 0) code = save_piece(to, piece, (size_t)n, false, err);
+    }
+    return code ? code : save_piece(to, s->held.len ? s->held.data : "", s->held.len, true, err);
+}
+
+int spool_save(spool *s, const cli_call *call, const char *path)
+{
+    const size_t len = strlen(path);
+    const bool compressed = len > 3 && strcmp(path + len - 3, ".gz") == 0;
+    saving to = {.gz = compressed ? gzip_new() : NULL};
+    tb_error err;
+    tb_code code = compressed && !to.gz ? tb_no_memory(&err) : TB_OK;
+    if (!code && !new_file_open(&to.file, AT_FDCWD, path, 0666)) code = tb_fail(&err, TB_E_IO, NULL, "%s: It cannot be made: %s.", path, strerror(errno));
+    if (code) {
+        gzip_free(to.gz);
+        return cli_fail(call, NULL, &err);
+    }
+    tb_buf_init(&to.out, SIZE_MAX / 2, NULL);
+    code = save_all(s, &to, &err);
+    if (!new_file_end(&to.file, !code && fsync(to.file.fd) == 0) && !code)
+        code = tb_fail(&err, TB_E_IO, NULL, "%s: It cannot be written: %s.", path, strerror(errno));
+    tb_buf_release(&to.out);
+    gzip_free(to.gz);
+    return code ? cli_fail(call, NULL, &err) : cli_done(call);
 }

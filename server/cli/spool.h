@@ -22,5 +22,7 @@ void spool_align(spool *s);
 /* The whole to standard output. 0, or the exit status once it said why: a closed pipe too is an
  * error that is said, not a signal. */
 int spool_print(spool *s, const cli_call *call);
+/* The whole into a file, in its place at once; compressed where its name ends in .gz. As above. */
+int spool_save(spool *s, const cli_call *call, const char *path);
 
 #endif

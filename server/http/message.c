@@ -83,7 +83,7 @@ static void put_text(const message_options *o, bool journal, message_level level
         put_moment(at_us, out);
         tb_buf_fmt(out, " %s ", levels[level].name);
     }
-    tb_buf_fmt(out, "tollbook%s%s: ", o->command ? " " : "", o->command ? o->command : "");
+    tb_buf_fmt(out, "%s%s%s: ", o->program ? o->program : "tollbook", o->command ? " " : "", o->command ? o->command : "");
     put_shown(text, begin, out);
     tb_buf_str(out, "\n");
 }

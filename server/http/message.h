@@ -28,6 +28,7 @@ typedef enum message_level {
 } message_level;
 
 typedef struct message_options {
+    const char *program; /* NULL: "tollbook" */
     const char *command; /* "serve"; NULL: none yet */
     message_level least; /* what is less important is not written */
     bool json;

@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, in the components that become packages (package.cmake):
 # server (the executable and what belongs to it), library (libtollbook.so.1), print
-# (libtollbook-print.so.1, which draws PDFs), development.
+# (libtollbook-print.so.1, which draws PDFs), development, check (tollbook-check, for customers).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(TB_PACKAGING ${CMAKE_CURRENT_LIST_DIR})
@@ -40,6 +40,12 @@ install(FILES ${TB_PACKAGED}/tollbookConfig.cmake ${TB_PACKAGED}/tollbookConfigV
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tollbook COMPONENT development)
 install(DIRECTORY docs/examples DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libtollbook-dev
   COMPONENT development)
+
+# --- the checker ---
+
+install(TARGETS tollbook-check RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT check)
+configure_file(${TB_PACKAGING}/tollbook-check.1.in ${TB_PACKAGED}/tollbook-check.1 @ONLY)
+install(FILES ${TB_PACKAGED}/tollbook-check.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT check)
 
 # --- the server ---
 

@@ -1,5 +1,5 @@
-# `cpack` makes four Debian packages: tollbook, libtollbook1, libtollbook-print1 (PDFs: a server that
-# prints none needs no fonts) and libtollbook-dev. The components are those of install.cmake; finish.cmake adds what Debian wants in each.
+# `cpack` makes five Debian packages: tollbook, libtollbook1, libtollbook-print1 (PDFs: a server that
+# prints none needs no fonts), libtollbook-dev, and tollbook-check, which customers install. The components are those of install.cmake; finish.cmake adds what Debian wants in each.
 set(TB_MAINTAINER "tollbook maintainers <maintainers@tollbook.example>" CACHE STRING
   "Who the packages name as their maintainer")
 
@@ -9,7 +9,7 @@ set(CPACK_PACKAGE_NAME tollbook)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGE_CONTACT ${TB_MAINTAINER})
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR})
-set(CPACK_COMPONENTS_ALL server library print development)
+set(CPACK_COMPONENTS_ALL server library print development check)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
@@ -61,4 +61,11 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "headers and examples of the tollbook library
 What a program needs to be built with libtollbook: headers, a pkg-config file,
 a CMake package, the static library, and examples in C and C++.")
+set(CPACK_DEBIAN_CHECK_PACKAGE_NAME tollbook-check)
+set(CPACK_DEBIAN_CHECK_PACKAGE_SECTION utils)
+set(CPACK_COMPONENT_CHECK_DESCRIPTION
+"check a tollbook bill without trusting the one who wrote it
+Opens the bundle of an invoice, verifies that its usage, terms and prices are
+in the biller's signed log, and rates the month again. It asks nothing of the
+network.")
 include(CPack)

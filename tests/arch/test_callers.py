@@ -15,14 +15,11 @@ KEPT = {
                      "tb_units_sort", "tb_units_sum"),
                     "rates a million usages at once; the bench of rating (w3) measures it"),
     "tb_store_apply_piece": "one piece, for programs that embed the library (docs/operate/standby.md)",
-    **dict.fromkeys(("tb_bundle_next", "tb_merkle_extends", "tb_merkle_includes", "tb_merkle_prove_entry",
-                     "tb_proof_read", "tb_proof_write", "tb_tile_path"),
-                    "bundles and tollbook-check call them; each takes its names out of here"),
+    "tb_bundle_next": "a program that follows a log reads its entry bundles",
     "tb_code_name": "a program that shows a code writes its name",
     "tb_explain_invoice": "programs that are linked to 1.0 call it; the server asks for a day too",
     **dict.fromkeys(("tb_store_drop_events", "tb_store_drop_logs", "tb_store_forget_rejects"),
                     "programs that are linked to 1.0 call them; the server lets go of some at a time"),
-    "tb_version": "a program asks which library it runs with",
 }
 
 HEAD = re.compile(r"(?:[A-Za-z_]\w*[\s*]+)+(tb_\w+)\s*\([^;{}]*\)\s*(?:\{|;|__attribute__)")

@@ -19,6 +19,8 @@ SEES = {
     "invoice": {"base", "model", "encode", "billing"},
     # Trees, notes and proofs: they know no store, so that what checks a bill links none.
     "proof": {"base"},
+    # What checks a bill: it rates as billing does, and knows no store either.
+    "check": {"base", "model", "stats", "encode", "billing", "invoice", "proof"},
     # Electronic invoices: what a statement says, in the words of the norm.
     "ubl": {"base", "model", "billing", "invoice"},
     "print": {"base", "model", "encode", "billing", "invoice"},
@@ -30,10 +32,10 @@ SEES = {
     "store": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
               "invoice", "proof", "ledger", "whatif"},
     # What a store and the pure rooms do together: each use case, callable without the server.
-    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "proof", "print", "ubl", "ledger", "whatif", "advice", "store"},
+    "ops": {"base", "model", "stats", "encode", "events", "billing", "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store"},
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
-             "invoice", "proof", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
+             "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
     "registry": {"base", "encode"},
     # Signs and sends messages: it knows neither where they come from nor HTTP's other side.
     "webhook": {"base"},
@@ -49,6 +51,8 @@ SEES = {
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "proof", "store", "ops", "feed",
             "http", "registry", "webhook", "usage"},
     "cli": {"base", "model", "intake", "stats", "encode", "proof", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
+    # tollbook-check: files and words around the engine's checks. Of http it links messages and new files alone.
+    "checker": {"base", "proof", "check", "http"},
     # Prints the table of subcommands for man pages and completions.
     "packaging": {"encode", "cli"},
     "main": {"cli", "ops"},
@@ -76,7 +80,7 @@ STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
 # What the rest of the server may see of server/http/front: its face, a request's body, and the certificate of TLS.
 FRONT = {"http/front/front.h", "http/front/body.h", "http/front/pair.h"}
 
-SERVER = {"feed", "follow", "registry", "webhook", "usage", "standby", "http", "api", "cli", "packaging", "main"}
+SERVER = {"feed", "follow", "registry", "webhook", "usage", "standby", "http", "api", "cli", "checker", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
@@ -86,9 +90,10 @@ PUBLIC = {
     "cloudevents": "intake", "eventids": "store",
     "range": "stats", "series": "stats",
     "json": "encode", "answer": "encode",
-    "book": "billing", "tariff": "billing", "bill": "billing",
+    "book": "billing", "tariff": "billing", "bill": "billing", "origins": "billing",
     "invoice": "invoice", "usage": "invoice",
     "proof": "proof",
+    "check": "check", "bundle": "check",
     "ubl": "ubl",
     "entry": "ledger", "settle": "ledger",
     "print": "print",
@@ -101,7 +106,7 @@ PUBLIC = {
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events", "eventsum": "events", "shield": "ops",
     "alerts": "ops", "accountforecast": "ops", "accountaudit": "ops", "statistics": "ops", "issue": "ops",
-    "ledger": "ops", "monthbill": "ops", "operation": "ops", "status": "ops", "whatifrun": "ops",
+    "ledger": "ops", "tollproof": "ops", "monthbill": "ops", "operation": "ops", "status": "ops", "whatifrun": "ops",
     "tollbook": "face",
 }
 
@@ -123,7 +128,7 @@ ONLY = {
     "cairo-pdf.h": ["engine/print/pdf/"],
     "hb.h": ["engine/print/pdf/"],
     "qrencode.h": ["engine/print/pdf/"],
-    "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c"],
+    "zlib.h": ["server/feed/", "server/http/", "server/cli/version.c", "server/checker/"],
     "zstd.h": ["engine/logs/", "engine/store/replica/", "server/feed/", "server/cli/"],
     "jansson.h": ["engine/model/", "engine/intake/", "engine/ops/", "server/api/", "server/cli/",
                   "server/registry/", "server/standby/", "server/http/token.c"],

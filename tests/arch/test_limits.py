@@ -131,6 +131,9 @@ SECTIONS = (
         ("TB_NOTE_TEXT", "bytes", "its text"),
         ("TB_NOTE_SIGNATURES", "", "its signatures"),
         ("TB_PROOF_TEXT_MAX", "bytes", "proof of an entry"),
+        ("TB_TOLLPROOF_MAX", "bytes", "bundle that a customer checks, expanded"),
+        ("TB_TOLLPROOF_LIST", "", "price books, days and earlier documents of a bundle, each"),
+        ("TB_CHECK_LOGS_MAX", "", "logs that `tollbook-check --trust-on-first-use` remembers"),
     )),
     ("What-if, solve and forecast", "`whatif.too_much` names the limit. Those over HTTP do not hold with `--db`.", (
         ("TB_SCENARIO_MAX", "bytes", "scenario"),

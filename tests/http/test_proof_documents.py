@@ -42,7 +42,10 @@ class Documents(unittest.TestCase):
         self.sign()
         size, root = open_note(run("proof", "checkpoint", "--db", self.server.db).stdout.decode(), self.vkey)
         spaced = " ".join(root.hex()[i:i + 4] for i in range(0, 16, 4))
-        line = f"Log of documents {NAME}, entry {size - 1}, checkpoint {spaced}"
+        index = int(run("query", "--db", self.server.db, "--format", "tsv", f"SELECT id FROM proof_entry WHERE subject='{NUMBER}'"
+                        " AND type='invoice'").stdout.split()[1])
+        self.assertLess(index, size)
+        line = f"Log of documents {NAME}, entry {index}, checkpoint {spaced}"
         plain, coded = self.document("html").decode(), self.document("html", "--public-url", URL).decode()
         self.assertIn(f">{line}<", plain)
         self.assertNotIn("<svg", plain)

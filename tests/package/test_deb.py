@@ -253,9 +253,8 @@ class Packages(unittest.TestCase):
 
     # --- tests ---
 
-    def test_there_are_four(self):
-        self.assertEqual(set(self.made), {"tollbook", "libtollbook1", "libtollbook-print1",
-                                          "libtollbook-dev"})
+    def test_there_are_five(self):
+        self.assertEqual(set(self.made), {"tollbook", "libtollbook1", "libtollbook-print1", "libtollbook-dev", "tollbook-check"})
         for path in self.made.values():
             self.assertIn("Maintainer: ", run("dpkg-deb", "-I", path).stdout)
         shown = run("dpkg-deb", "-c", self.made["tollbook"]).stdout
@@ -275,8 +274,20 @@ class Packages(unittest.TestCase):
         for name, package in self.made.items():
             run("dpkg-deb", "-x", package, self.root / name)
             found.update({path.name: (list(elf.lacks(path)), elf.library_path(path)) for path in elf.binaries(self.root / name)})
-        self.assertEqual(len(found), 4)
+        self.assertEqual(len(found), 5)
         self.assertEqual(found, {name: ([], None) for name in found})
+
+    def test_the_checker_is_small_and_stands_alone(self):
+        """Stripped it has less than 2 MB, and it needs neither SQLite nor a library of the network."""
+        run("dpkg-deb", "-x", self.made["tollbook-check"], self.root)
+        path = self.root / "usr/bin/tollbook-check"
+        self.assertLess(path.stat().st_size, 2 << 20)
+        needed = set(re.findall(r"NEEDED.*\[(\w+)", run("readelf", "-d", path).stdout))
+        self.assertLessEqual(needed, {"libsodium", "libz", "libc", "libm", "libjansson", "libxxhash"})
+        depends = re.search(r"Depends: (.*)", run("dpkg-deb", "-I", self.made["tollbook-check"]).stdout).group(1)
+        self.assertNotIn("tollbook", depends)
+        self.assertTrue((self.root / "usr/share/man/man1/tollbook-check.1.gz").exists())
+        self.assertIn("tollbook-check 1.", run(path, "--version").stdout)
 
     def test_the_page_configures_on_a_bare_machine(self):
         """With cpack, which setUpClass ran there, it is all of the recipe but the compiler's work."""

@@ -365,7 +365,7 @@ static void make_older(const char *path)
 {
     sqlite3 *db;
     ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    edit(db, "DROP TABLE standby; DROP TABLE proof_tile; DROP TABLE proof_entry; DROP TABLE proof_change; DROP TABLE proof_checkpoint;"
+    edit(db, "DROP TABLE standby; DROP TABLE proof_tile; DROP TABLE proof_entry; DROP TABLE proof_change; DROP TABLE proof_late; DROP TABLE proof_checkpoint;"
              "DELETE FROM head WHERE name='standby' OR name LIKE 'proof%';"
              "UPDATE head SET n=n-2,seals=(seals-(SELECT sum(seal&" TB__SEAL_MASK ") FROM meta WHERE name IN('superseded','proof_open')))&"
              TB__SEAL_MASK " WHERE name='meta'; DELETE FROM meta WHERE name IN('superseded','proof_open');"

@@ -115,8 +115,10 @@ START_TEST(a_log_begins_with_what_is_there_and_grows_with_it)
     tb_invoice again = finalize(&f, 1, OCTOBER, "5.00");
     ok(try_void(&f, again.number, &err));
     holds(&f, 6, again.text);
-    snprintf(text, sizeof text, "{\"number\":\"%s\",\"voided\":\"2026-12-18T00:00:00Z\"}", again.number);
+    snprintf(text, sizeof text, "{\"terms of\":\"%s\"}", again.number);
     holds(&f, 7, text);
+    snprintf(text, sizeof text, "{\"number\":\"%s\",\"voided\":\"2026-12-18T00:00:00Z\"}", again.number);
+    holds(&f, 8, text);
     ok(tb_store_begin(f.store, &err));
     ck_assert_int_eq(tb_store_proof_start(f.store, seed, NOW_US, &err), TB_E_USAGE);
     tb_store_rollback(f.store);
@@ -148,6 +150,156 @@ START_TEST(a_closed_day_that_changed_is_closed_again)
     close_days(&f, 10, 100);
     ck_assert_int_eq(log_of(&f).size, 5);
     verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
+static void day_was(fixture *f, int64_t account, int64_t known, const char *text)
+{
+    tb_error err = {0};
+    tb_buf out;
+    tb_buf_init(&out, 1 << 20, NULL);
+    ok(tb__proof_day_text(f->store, account, tb_day_from_us(us_at(10, 4, 0)), known, &out, &err));
+    ck_assert_msg(out.len == strlen(text) && memcmp(out.data ? out.data : "", text, out.len) == 0, "%.*s", (int)out.len, out.data);
+    tb_buf_release(&out);
+}
+
+/* Counters that no bill needs count too, and a zone that finds its account after the month was run. */
+START_TEST(a_closed_day_is_made_again_as_of_a_version)
+{
+    static const char before[] = "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1000\n";
+    fixture f;
+    fill(&f);
+    add_bytes(&f, 102, "DE", at(10, 4, 3), 70);
+    start(&f);
+    close_days(&f, 31, 1000);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    const int64_t known = (int64_t)i.watermark;
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    const tb_row requests = row_of(101, "DE", (int32_t)at(10, 4, 4), TB_M_REQUESTS, 3);
+    fixture_add(&f, &requests, 1, 7);
+    const int64_t later = number(&f, "SELECT value FROM meta WHERE name='data_version'");
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM late"), 1);
+    fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"
+                      "\"name\":\"a\"},{\"id\":102,\"account\":1,\"name\":\"c\"},{\"id\":201,\"account\":2,\"name\":\"b\"}]}",
+                  us_at(12, 1, 0), NULL);
+    day_was(&f, 1, known, before);
+    day_was(&f, 1, later, "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1001\n"
+                          "zone\t101\tDE\t2026-10-04T04:00:00Z\trequests=3\n");
+    day_was(&f, 1, INT64_MAX, "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1001\n"
+                              "zone\t101\tDE\t2026-10-04T04:00:00Z\trequests=3\nzone\t102\tDE\t2026-10-04T03:00:00Z\tbytes=70\n");
+    verify_finds(&f, NULL);
+    close_days(&f, 31, 1000);
+    verify_finds(&f, NULL);
+    sql_refused(&f, "DELETE FROM proof_late", "append-only");
+    sql(&f, "INSERT INTO proof_late(version,account,day,scope,owner,edge,data) SELECT version,account,day,scope,owner,edge,data"
+            " FROM proof_late WHERE id=1");
+    verify_finds(&f, "does not commit");
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+/* "DAY:INDEX DAY:INDEX", or the sentence of the error. */
+static void days_are(fixture *f, int64_t account, uint64_t known, const char *wanted)
+{
+    tb_error err = {0};
+    tb_proof_day *days = NULL;
+    size_t n = 0;
+    char text[200] = "";
+    const tb_code code = tb_store_proof_days(f->store, account, OCTOBER, known, &days, &n, &err);
+    for (size_t i = 0; !code && i < n; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s%d:%lld", i ? " " : "", tb_date_from_day(days[i].day).day, (long long)days[i].index);
+    if (!code) free(days);
+    ck_assert_msg(strstr(code ? err.message : text, wanted) && (code || strlen(text) == strlen(wanted)), "%s%s", text, code ? err.message : "");
+}
+
+START_TEST(making_a_document_final_closes_its_days_first)
+{
+    fixture f;
+    fill(&f);
+    start(&f);
+    close_days(&f, 4, 100); /* entry 1 */
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    add_bytes(&f, 101, "DE", at(10, 9, 3), 1);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    ck_assert_int_eq(log_of(&f).open, tb_day_from_us(us_at(11, 1, 0)));
+    days_are(&f, 1, i.watermark, "4:2 9:4");
+    ck_assert_int_eq(log_of(&f).size, 7); /* and the 6th of the other account, the invoice, its terms */
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    add_bytes(&f, 101, "DE", at(10, 5, 3), 1);
+    close_days(&f, 31, 100);
+    days_are(&f, 1, i.watermark, "4:2 9:4");
+    days_are(&f, 1, UINT64_MAX, "4:7 5:8 9:4");
+    verify_finds(&f, NULL);
+    sql(&f, "DROP TRIGGER proof_entry_no_delete;DELETE FROM proof_entry WHERE type='terms'");
+    verify_finds(&f, "has 0 terms of 2026-000001");
+    tb_invoice_release(&i);
+    fixture_release(&f);
+}
+END_TEST
+
+START_TEST(a_document_older_than_the_log_has_the_first_entries)
+{
+    fixture f;
+    fill(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
+    tb_invoice other = finalize(&f, 2, OCTOBER, "5.00");
+    add_bytes(&f, 201, "DE", at(10, 6, 0), 1);
+    start(&f);
+    close_days(&f, 31, 100);
+    days_are(&f, 1, i.watermark, "4:3");
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    add_bytes(&f, 101, "DE", at(10, 5, 3), 1); /* had no usage when the log began */
+    close_days(&f, 31, 100);
+    days_are(&f, 1, i.watermark, "4:3");
+    days_are(&f, 2, other.watermark, "the usage of 2026-10-06 changed");
+    verify_finds(&f, NULL);
+    tb_invoice_release(&i);
+    tb_invoice_release(&other);
+    fixture_release(&f);
+}
+END_TEST
+
+/* What an entry commits to, or the sentence of the error. */
+static void opens(fixture *f, int64_t index, const char *terms, const char *wanted)
+{
+    tb_error err = {0};
+    tb_proof_opened opened;
+    tb_buf out;
+    tb_buf_init(&out, 1 << 20, NULL);
+    tb_buf_str(&out, "before");
+    const tb_code code = tb_store_proof_open(f->store, index, (tb_text){terms, strlen(terms)}, &opened, &out, &err);
+    if (code) ck_assert_msg(strstr(err.message, wanted) != NULL, "%s", err.message);
+    else ck_assert_msg(opened.len == strlen(wanted) && memcmp(out.data + opened.at, wanted, opened.len) == 0, "%.*s", (int)opened.len, out.data + opened.at);
+    tb_buf_release(&out);
+}
+
+START_TEST(entries_are_opened_with_what_is_stored)
+{
+    fixture f;
+    tb_error err = {0};
+    int64_t index = 0;
+    fill(&f);
+    start(&f);
+    tb_invoice i = finalize(&f, 1, OCTOBER, "5.00"); /* book, two days, invoice, terms */
+    opens(&f, 3, "", i.text);
+    opens(&f, 4, "{\"terms of\":\"2026-000001\"}", "{\"terms of\":\"2026-000001\"}");
+    opens(&f, 4, "{\"terms of\":\"2026-000002\"}", "(terms 2026-000001) is no longer kept.");
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
+    opens(&f, 1, "", "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1000\n");
+    add_bytes(&f, 201, "DE", at(10, 6, 0), 1); /* its month was not run */
+    opens(&f, 2, "", "its usage changed before the month was run");
+    opens(&f, 5, "", "has no entry 5");
+    ok(try_void(&f, i.number, &err));
+    opens(&f, 5, "", "{\"number\":\"2026-000001\",\"voided\":\"2026-12-18T00:00:00Z\"}");
+    ok(tb_store_proof_find(f.store, TB_PROOF_VOID, 1, i.number, &index, &err));
+    ck_assert_int_eq(index, 5);
+    ok(tb_store_proof_find(f.store, TB_PROOF_VOID, 2, i.number, &index, &err));
+    ck_assert_int_eq(index, -1);
+    sql(&f, "INSERT INTO retention(account,hours_month,days_month) VALUES(1,682,0)");
+    opens(&f, 1, "", "no longer kept by the hour");
+    tb_invoice_release(&i);
     fixture_release(&f);
 }
 END_TEST
@@ -199,8 +351,8 @@ START_TEST(verify_compares_the_log_with_what_is_stored)
     } cases[] = {
         {"UPDATE proof_tile SET hashes=zeroblob(32) WHERE level=0", "Tile 0 of level 0"},
         {"INSERT INTO proof_tile(level,number,hashes) VALUES(0,9,zeroblob(32))", "has 2 tiles"},
-        {"INSERT INTO proof_entry(id,type,account,subject,entry) VALUES(9,'void',1,'2026-000009','{}')", "not in its place"},
-        {"INSERT INTO proof_entry(id,type,account,subject,entry) SELECT 5,type,account,subject,entry FROM proof_entry WHERE id=1",
+        {"INSERT INTO proof_entry(id,type,account,subject,entry,version) VALUES(9,'void',1,'2026-000009','{}',1)", "not in its place"},
+        {"INSERT INTO proof_entry(id,type,account,subject,entry,version) SELECT 5,type,account,subject,entry,version FROM proof_entry WHERE id=1",
          "does not commit"},
         {"UPDATE proof_checkpoint SET note=replace(note,'log','gol')||'x'", "is not of these entries"},
         {"INSERT INTO proof_checkpoint(size,note) VALUES(99,'')", "checkpoint of 99 entries"},
@@ -234,6 +386,10 @@ int main(void)
     tcase_add_test(tc, nothing_is_written_without_a_log);
     tcase_add_test(tc, a_log_begins_with_what_is_there_and_grows_with_it);
     tcase_add_test(tc, a_closed_day_that_changed_is_closed_again);
+    tcase_add_test(tc, a_closed_day_is_made_again_as_of_a_version);
+    tcase_add_test(tc, making_a_document_final_closes_its_days_first);
+    tcase_add_test(tc, a_document_older_than_the_log_has_the_first_entries);
+    tcase_add_test(tc, entries_are_opened_with_what_is_stored);
     tcase_add_test(tc, checkpoints_are_of_the_whole_log);
     tcase_add_test(tc, verify_compares_the_log_with_what_is_stored);
     suite_add_tcase(s, tc);

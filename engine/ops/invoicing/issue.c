@@ -42,18 +42,13 @@ tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
     tb_code code = collect(d, err);
     d->rated = d->month.bill.subtotal;
     if (!code) code = tb_month_bill_charge(&d->month, d->charges, d->n_charges, err);
-    if (!code)
-        code = tb_bill_with(&d->month.bill, whole ? input : NULL, d->lists, d->n_lists, NULL, &d->joined, err);
+    const tb__composing of = {&d->month.bill, input, whole, d->lists, d->n_lists, watermark};
+    if (!code) code = tb__compose(&of, &d->joined, &d->books, &d->statement, err);
     if (code) return code;
-    d->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *d->books);
-    if (!d->books) return tb_no_memory(err);
     for (size_t i = 0; i < d->n_late; i++)
         late_unpriced += d->late[i].after.bill.n_unpriced;
     d->joined.bill.unpriced = d->unpriced;
     d->joined.bill.n_unpriced = d->month.bill.n_unpriced + late_unpriced;
-    tb_statement_init(&d->statement, input, &d->joined.bill, d->books);
-    d->statement.corrections = d->joined.what;
-    d->statement.watermark = watermark;
     return TB_OK;
 }
 
@@ -219,23 +214,43 @@ static tb_code finish(void *ctx, const char *number, const char *previous, tb_bu
     return tb_statement_json(s, text, sha256, err);
 }
 
-/* invoice: with the members that a statement does not have (since, corrects). terms_days: as in tb_parties. */
-static tb_code store_statement(tb_store *store, tb_statement *statement, int terms_days,
-                               int64_t now_us, tb_invoice *invoice, bool *ret_known, tb_error *err)
+/* A document that is to be stored. */
+typedef struct stating {
+    tb_store *store;
+    tb__issue_document of;
+    tb_statement *statement;
+    int terms_days; /* as in tb_parties */
+    int64_t now_us;
+} stating;
+
+static tb_code write_terms(void *ctx, const tb_invoice *invoice, tb_buf *out, tb_error *err)
 {
-    finishing f = {statement, invoice, terms_days};
+    const stating *s = ctx;
+    (void)invoice;
+    return tb__issue_terms(s->store, &s->of, out, err);
+}
+
+/* invoice: with the members that a statement does not have (since, corrects). */
+static tb_code store_statement(stating *of, tb_invoice *invoice, bool *ret_known, tb_error *err)
+{
+    tb_statement *statement = of->statement;
+    finishing f = {statement, invoice, of->terms_days};
+    invoice->terms = write_terms;
+    invoice->terms_ctx = of;
     invoice->state = TB_INVOICE_FINAL;
     invoice->account = statement->account;
     invoice->month = statement->month;
     invoice->watermark = statement->watermark;
-    invoice->finalized_us = now_us;
+    invoice->finalized_us = of->now_us;
     memcpy(invoice->kind, statement->kind, sizeof invoice->kind);
     memcpy(invoice->currency, statement->currency, sizeof invoice->currency);
     *tb_decimal_put_fixed(invoice->total, statement->bill->total, statement->bill->minor_digits) =
         0;
-    tb_code code = tb_store_finalize(store, invoice, finish, &f, ret_known, err);
+    tb_code code = tb_store_finalize(of->store, invoice, finish, &f, ret_known, err);
+    invoice->terms = NULL;
+    invoice->terms_ctx = NULL;
     if (code || *ret_known) return code;
-    code = tb__issue_tell(store, invoice, statement, err);
+    code = tb__issue_tell(of->store, invoice, statement, err);
     if (code) tb_invoice_release(invoice);
     return code;
 }
@@ -259,8 +274,8 @@ static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
     for (size_t i = 0; i < bill->n_lines; i++)
         if (bill->lines[i].kind == TB_LINE_CHARGE)
             charges[invoice.n_charges++] = (tb_billed_charge){bill->lines[i].id, bill->lines[i].amount};
-    tb_code code = store_statement(store, &draft->statement, draft->parties.terms_days, now_us,
-                                   &invoice, ret_known, err);
+    stating of = {store, {draft, NULL, &draft->statement, TB_ISSUE_RULES_NOW}, &draft->statement, draft->parties.terms_days, now_us};
+    tb_code code = store_statement(&of, &invoice, ret_known, err);
     free(billed);
     free(charges);
     invoice.corrects = NULL;
@@ -279,55 +294,31 @@ static const char *credited(const tb_issue_late *late)
     return i < late->n_billed ? late->billed[i].number : "";
 }
 
-tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__issue_credit *ret,
+tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__composed *ret,
                               tb_error *err)
 {
-    const tb_bill_input *input = &late->after.source.input;
-    tb_bill none = {.minor_digits = late->after.bill.minor_digits,
-                    .rounding = late->after.bill.rounding};
-    tb_decimal remaining = late->corrections.billed.lines;
-    if (tb_decimal_sign(remaining) < 0) remaining = TB_DECIMAL_ZERO;
-    tb_code code = tb_corrections_limit(&late->corrections, late->late.account, remaining, err);
-    if (!code)
-        code = tb_bill_with(&none, rules != TB_ISSUE_RULES_NOW ? input : NULL, &late->corrections, 1, NULL, &ret->joined, err);
-    if (code) return code;
-    ret->books = calloc(input->n_parts ? input->n_parts : 1, sizeof *ret->books);
-    if (!ret->books) {
-        tb_corrected_release(&ret->joined);
-        return tb_no_memory(err);
-    }
-    tb_statement_init(&ret->statement, input, &ret->joined.bill, ret->books);
-    ret->statement.corrections = ret->joined.what;
-    ret->statement.watermark = watermark;
-    snprintf(ret->statement.kind, sizeof ret->statement.kind, "credit_note");
-    snprintf(ret->statement.corrects, sizeof ret->statement.corrects, "%s", credited(late));
-    return TB_OK;
+    const tb__composing of = {&late->after.bill, &late->after.source.input, rules != TB_ISSUE_RULES_NOW, &late->corrections, 1,
+                              watermark};
+    return tb__compose_credit(&of, &late->corrections, credited(late), ret, err);
 }
 
-void tb__issue_credit_release(tb__issue_credit *credit)
+static tb_code store_credit(tb_store *store, const tb_issue *draft, tb_issue_late *late, const tb_issue_options *options, tb_error *err)
 {
-    tb_corrected_release(&credit->joined);
-    free(credit->books);
-}
-
-static tb_code store_credit(tb_store *store, tb_issue_late *late, uint64_t watermark,
-                            const tb_issue_options *options, tb_error *err)
-{
-    tb__issue_credit credit;
+    tb__composed credit;
     tb_invoice stored = {.since = late->late.since};
     bool known = false;
     tb_parties parties = {.terms_days = -1};
-    tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, watermark, &credit, err);
+    tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, draft->statement.watermark, &credit, err);
     if (code) return code;
     code = name_parties(store, &credit.statement, &parties, err);
-    if (!code)
-        code = store_statement(store, &credit.statement, parties.terms_days, options->now_us, &stored, &known, err);
+    stating of = {store, {draft, late, &credit.statement, TB_ISSUE_RULES_NOW}, &credit.statement, parties.terms_days, options->now_us};
+    if (!code) code = store_statement(&of, &stored, &known, err);
     if (!code) {
         if (options->said) options->said(options->ctx, &stored);
         tb_invoice_release(&stored);
     }
     tb_parties_release(&parties);
-    tb__issue_credit_release(&credit);
+    tb__composed_release(&credit);
     return code;
 }
 
@@ -336,7 +327,7 @@ static tb_code store_credits(tb_store *store, tb_issue *draft, const tb_issue_op
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < draft->n_late; i++)
         if (draft->late[i].credit)
-            code = store_credit(store, &draft->late[i], draft->statement.watermark, options, err);
+            code = store_credit(store, draft, &draft->late[i], options, err);
     return code;
 }
 

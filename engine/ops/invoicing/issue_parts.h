@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_OPS_ISSUE_PARTS_H
 #define TOLLBOOK_OPS_ISSUE_PARTS_H
 
+#include "invoice/compose.h"
 #include "tollbook/issue.h"
 
 /* All books; those that began by the end of a statement's month and that it does not name, by hash, are set aside. A later one
@@ -50,21 +51,26 @@ TB_MUST_USE tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t mo
                                     const tb_month_books *books, int64_t now_us, tb_issue *ret_issue,
                                     tb_error *err);
 
-typedef struct tb__issue_credit {
-    tb_corrected joined;
-    tb_statement_book *books;
-    tb_statement statement;
-} tb__issue_credit;
-
 /* Limits the late month's corrections to the amount still billed: the amount billed at its watermark, less credit
  * notes. Do not move *ret. */
 TB_MUST_USE tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark,
-                                          tb__issue_credit *ret, tb_error *err);
-void tb__issue_credit_release(tb__issue_credit *credit);
+                                          tb__composed *ret, tb_error *err);
 
 /* Puts a message about the final invoice into the outbox, if that is on. */
 TB_MUST_USE tb_code tb__issue_tell(tb_store *store, const tb_invoice *invoice,
                                    const tb_statement *statement, tb_error *err);
+
+/* A document that is made, or made again as it was. */
+typedef struct tb__issue_document {
+    const tb_issue *issue;        /* of a credit note: its late months alone count */
+    const tb_issue_late *credit;  /* the month that a credit note corrects; NULL: it is an invoice */
+    const tb_statement *statement;
+    tb_issue_rules rules;
+} tb__issue_document;
+/* Appends its terms (check.h). The days that it counts have to be in the log of documents. */
+TB_MUST_USE tb_code tb__issue_terms(tb_store *store, const tb__issue_document *document, tb_buf *out, tb_error *err);
+/* The terms of a stored document, which is rated again. TB_E_NOT_KEPT: it cannot be, and why. */
+TB_MUST_USE tb_code tb__issue_terms_again(tb_store *store, const tb_invoice *invoice, tb_buf *out, tb_error *err);
 
 /* Appends usage without a price as sentences: what it is, how much, and what to do. */
 void tb__unpriced_say(tb_buf *out, const tb_unpriced *unpriced);

@@ -11,6 +11,8 @@
 
 #include "base/counted.h"
 #include "ops/invoicing/issue_parts.h"
+#include "tollbook/check.h"
+#include "tollbook/prooflog.h"
 
 typedef struct check {
     tb_store *store;
@@ -22,6 +24,9 @@ typedef struct check {
     const tb_invoice *invoice;
     tb_issue_rules rules;
     uint64_t unrated; /* invoices of months without their usage */
+    tb_buf *terms;    /* of a document that is the same; NULL: not wanted */
+    bool termless;    /* its terms cannot be made */
+    tb_error unkept;  /* why it is not rated, or termless */
     char what[400]; /* the difference; "": none */
 } check;
 
@@ -55,8 +60,8 @@ static void compare(check *c, const tb_buf *again)
             again->data + from);
 }
 
-/* The text of s as it would be issued in place of the stored one. */
-static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *stored)
+/* The text of s as it would be issued in place of the stored one. credit: as in tb__issue_document. */
+static tb_code compare_statement(check *c, const tb_issue *issue, const tb_issue_late *credit, tb_statement *s, const tb_statement *stored)
 {
     tb_buf again;
     tb_buf_init(&again, TB_INVOICE_TEXT_MAX, NULL);
@@ -64,7 +69,12 @@ static tb_code compare_statement(check *c, tb_statement *s, const tb_statement *
     tb_code code = tb_statement_json(s, &again, NULL, c->err);
     if (!code) compare(c, &again);
     tb_buf_release(&again);
-    return code;
+    if (code || !c->terms || c->what[0]) return code;
+    const tb__issue_document document = {issue, credit, s, c->rules};
+    code = tb__issue_terms(c->store, &document, c->terms, c->err);
+    c->termless = code == TB_E_NOT_KEPT;
+    if (c->termless) c->unkept = *c->err;
+    return c->termless ? TB_OK : code;
 }
 
 static tb_late late_of(const tb_statement *s, size_t line)
@@ -118,7 +128,7 @@ static tb_code invoice_again(check *c, const tb_statement *stored)
         code = lates_again(c, stored, &d);
         if (!code) code = tb_store_charges_billed(c->store, stored->number, &d.charges, &d.n_charges, c->err);
         if (!code) code = tb__issue_state(&d, stored->watermark, c->err);
-        if (!code) code = compare_statement(c, &d.statement, stored);
+        if (!code) code = compare_statement(c, &d, NULL, &d.statement, stored);
         tb_issue_release(&d);
     }
     free(chosen.list);
@@ -128,14 +138,14 @@ static tb_code invoice_again(check *c, const tb_statement *stored)
 static tb_code credit_again(check *c, const tb_statement *stored)
 {
     tb_issue d = {0};
-    tb__issue_credit credit;
+    tb__composed credit;
     tb_code code = lates_again(c, stored, &d);
     if (!code && d.n_late != 1) differs(c, "it is a credit note without a month that it corrects.");
     if (!code && d.n_late == 1) {
         code = tb__issue_credit_note(&d.late[0], c->rules, stored->watermark, &credit, c->err);
         if (!code) {
-            code = compare_statement(c, &credit.statement, stored);
-            tb__issue_credit_release(&credit);
+            code = compare_statement(c, &d, &d.late[0], &credit.statement, stored);
+            tb__composed_release(&credit);
         }
     }
     tb_issue_release(&d);
@@ -158,6 +168,7 @@ static tb_code rate_again(check *c, const tb_paper *paper)
     }
     if (code == TB_E_NOT_KEPT) {
         c->unrated++;
+        c->unkept = why;
         return TB_OK;
     }
     differs(c, "it cannot be rated again: %s", why.message);
@@ -209,6 +220,53 @@ static tb_code check_one(check *c)
     return code;
 }
 
+/* --- terms --- */
+
+static tb_code take_again(check *c, tb_error *err)
+{
+    tb_code code = tb_month_books_read(c->store, &c->books, err);
+    if (!code) code = check_one(c);
+    tb_month_books_release(&c->books);
+    if (code) return code;
+    if (c->unrated || c->termless) return tb_fail(err, TB_E_NOT_KEPT, NULL, "%s", c->unkept.message);
+    if (!c->what[0]) return TB_OK;
+    return tb_fail(err, TB_E_NOT_KEPT, NULL, "Invoice %s: %s Run verify.", c->invoice->number, c->what);
+}
+
+tb_code tb__issue_terms_again(tb_store *store, const tb_invoice *invoice, tb_buf *out, tb_error *err)
+{
+    uint64_t differences = 0;
+    check c = {.store = store, .differences = &differences, .err = err, .invoice = invoice, .terms = out};
+    return take_again(&c, err);
+}
+
+/* What the log of documents commits to; documents that are older than it may have no terms there. */
+static tb_code check_terms(check *c)
+{
+    const tb_text terms = {c->terms->len ? c->terms->data : "", c->terms->len};
+    tb_proof_opened opened = {.forgotten = false};
+    int64_t index;
+    tb_buf text;
+    tb_code code = tb_store_proof_find(c->store, TB_PROOF_TERMS, c->invoice->account, c->invoice->number, &index, c->err);
+    if (code || index < 0) return code;
+    tb_buf_init(&text, terms.len + 1, NULL);
+    code = tb_store_proof_open(c->store, index, terms, &opened, &text, c->err);
+    tb_buf_release(&text);
+    if (code == TB_E_NOT_KEPT && !opened.forgotten) differs(c, "its terms are not those that entry %lld of the log of documents commits to.", (long long)index);
+    return code == TB_E_NOT_KEPT ? TB_OK : code;
+}
+
+static tb_code check_all_of(check *c)
+{
+    const uint64_t unrated = c->unrated;
+    c->termless = false;
+    if (c->terms) c->terms->len = 0;
+    tb_code code = check_one(c);
+    if (!code && c->terms && !c->termless && !c->what[0] && c->unrated == unrated) code = check_terms(c);
+    if (!code && c->what[0]) report(c);
+    return code;
+}
+
 /* Their hashes and their chain are checked all the same. */
 static void remark_unrated(const check *c)
 {
@@ -226,18 +284,23 @@ tb_code tb_issue_verify(tb_store *store, tb_say say, void *ctx, uint64_t *differ
     check c = {.store = store, .say = say, .ctx = ctx, .differences = differences, .err = err};
     tb_invoice *all = NULL;
     size_t n = 0;
-    tb_code code = tb_month_books_read(store, &c.books, err);
+    tb_proof_log log;
+    tb_buf terms;
+    tb_code code = tb_store_proof_log(store, &log, err);
+    if (!code) code = tb_month_books_read(store, &c.books, err);
     if (code) return code;
+    tb_buf_init(&terms, TB_TERMS_MAX, NULL);
+    if (log.begun) c.terms = &terms;
     code = tb_store_invoices(store, 0, INT64_MIN, &all, &n, err);
     for (size_t i = 0; !code && i < n; i++) {
         c.invoice = &all[i];
-        code = check_one(&c);
-        if (!code && c.what[0]) report(&c);
+        code = check_all_of(&c);
     }
     if (!code) remark_unrated(&c);
     for (size_t i = 0; i < n; i++)
         tb_invoice_release(&all[i]);
     free(all);
+    tb_buf_release(&terms);
     tb_month_books_release(&c.books);
     return code;
 }

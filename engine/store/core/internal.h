@@ -277,14 +277,10 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
 #define TB__SCHEMA_OF_PROOFS 32 /* a copy may have an older one */
 /* The first day that is not closed; INT64_MIN: there is no log. */
 TB_MUST_USE tb_code tb__proof_open(tb_store *store, int64_t *ret_day, tb_error *err);
-typedef struct tb__proof_document {
-    int64_t account, month;
-    const char *number, *text;
-    size_t len;
-} tb__proof_document;
-/* Appends what the caller's transaction adds. */
+struct tb_invoice;
+/* Append what the caller's transaction adds; before a document the days that it may count, after it its terms. */
 TB_MUST_USE tb_code tb__proof_book(tb_store *store, const char *id, const char *text, size_t len, tb_error *err);
-TB_MUST_USE tb_code tb__proof_invoice(tb_store *store, const tb__proof_document *document, tb_error *err);
+TB_MUST_USE tb_code tb__proof_invoice(tb_store *store, const struct tb_invoice *invoice, tb_error *err);
 TB_MUST_USE tb_code tb__proof_void(tb_store *store, int64_t account, const char *number, int64_t at_us, tb_error *err);
 
 /* --- reading --- */

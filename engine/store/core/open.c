@@ -538,6 +538,7 @@ void tb_store_close(tb_store *store)
     if (store->held) tb__release_wal(store->held);
     sqlite3_close_v2(store->db);
     tb__let_go(store->held);
+    tb__late_drop(store);
     free(store->late);
     free(store->places);
     free(store->located);

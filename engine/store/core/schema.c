@@ -924,26 +924,37 @@ static const char v31[] =
     "INSERT INTO meta(name,value) VALUES('superseded',0);";
 
 /* The log of documents (tollbook/prooflog.h). proof_tile: the widest of each. proof_entry.id: the index in the log; subject: the
- * book, the number of the invoice, the day. proof_change: closed days whose usage has changed. meta.proof_open: the first day that
- * is not closed; INT64_MIN: there is no log. */
+ * book, the number of the invoice, the day; version: the data version that its content was read at. proof_change: closed days whose
+ * usage has changed. proof_late: those changes, after the month was run. meta.proof_open: the first day that is not closed;
+ * INT64_MIN: there is no log. */
 static const char v32[] =
     "CREATE TABLE proof_tile(level INTEGER NOT NULL CHECK(level BETWEEN 0 AND 7), number INTEGER NOT NULL CHECK(number>=0),"
     " hashes BLOB NOT NULL CHECK(length(hashes) BETWEEN 32 AND 8192 AND length(hashes)%32=0),"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(level,number)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE proof_entry(id INTEGER PRIMARY KEY CHECK(id>=0), type TEXT NOT NULL, account INTEGER NOT NULL,"
-    " subject TEXT NOT NULL, entry TEXT NOT NULL, seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    " subject TEXT NOT NULL, entry TEXT NOT NULL, version INTEGER NOT NULL CHECK(version>=0),"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
     "CREATE INDEX proof_entry_of ON proof_entry(subject,account,type);"
+    "CREATE TABLE proof_late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL, day INTEGER NOT NULL,"
+    " scope INTEGER NOT NULL CHECK(scope IN(1,3,4)), owner INTEGER NOT NULL, edge INTEGER NOT NULL, data BLOB NOT NULL,"
+    " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
+    "CREATE INDEX proof_late_of ON proof_late(account,day,version);"
     "CREATE TABLE proof_change(account INTEGER NOT NULL, day INTEGER NOT NULL,"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ", PRIMARY KEY(account,day)) STRICT, WITHOUT ROWID;"
     "CREATE TABLE proof_checkpoint(size INTEGER PRIMARY KEY CHECK(size>0), note TEXT NOT NULL,"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
     TB__SEAL_ROWS(proof_tile) TB__SEAL_ROWS(proof_entry) TB__SEAL_ROWS(proof_change) TB__SEAL_ROWS(proof_checkpoint)
+    TB__SEAL_ROWS(proof_late)
     TB__SEAL_ADDED(proof_tile, "level=NEW.level AND number=NEW.number")
     TB__SEAL_CHANGED(proof_tile, "level=NEW.level AND number=NEW.number")
     TB__SEAL_ADDED(proof_entry, "id=NEW.id")
     TB__APPEND_ONLY(proof_entry, "the log of documents is append-only")
     "CREATE TRIGGER proof_entry_no_delete BEFORE DELETE ON proof_entry BEGIN"
     " SELECT raise(ABORT,'the log of documents is append-only'); END;"
+    TB__SEAL_ADDED(proof_late, "id=NEW.id")
+    TB__APPEND_ONLY(proof_late, "changes of closed days are append-only")
+    "CREATE TRIGGER proof_late_no_delete BEFORE DELETE ON proof_late BEGIN"
+    " SELECT raise(ABORT,'changes of closed days are append-only'); END;"
     TB__SEAL_ADDED(proof_change, "account=NEW.account AND day=NEW.day") TB__SEAL_GONE(proof_change)
     TB__SEAL_ADDED(proof_checkpoint, "size=NEW.size") TB__SEAL_CHANGED(proof_checkpoint, "size=NEW.size")
     "CREATE TRIGGER proof_checkpoint_grows BEFORE INSERT ON proof_checkpoint WHEN"
@@ -960,4 +971,4 @@ const int tb__schema_copied = 30;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "a6a0947a00f4323d8121e1b60e3be34bbbc49452c3aa4f161acce760ac2da3b7";
+    "788a5137d5401f9f85d346759f49a14bc954c45f4b67a215d4cdd368d2cabe5e";

@@ -106,7 +106,8 @@
 #define TB__C_event_id_run(r) r "id," r "month," r "level," r "ids," r "bits," r "digest"
 #define TB__C_event_id_month(r) r "month," r "account"
 #define TB__C_proof_tile(r)       r "level," r "number," r "hashes"
-#define TB__C_proof_entry(r)      r "id," r "type," r "account," r "subject," r "entry"
+#define TB__C_proof_entry(r)      r "id," r "type," r "account," r "subject," r "entry," r "version"
+#define TB__C_proof_late(r)       r "id," r "version," r "account," r "day," r "scope," r "owner," r "edge," r "data"
 #define TB__C_proof_change(r)     r "account," r "day"
 #define TB__C_proof_checkpoint(r) r "size," r "note"
 #define TB__C_outbox(r)                                                                            \
@@ -163,6 +164,7 @@
     X(event_id_month, "format('The event ids of account %d in month %d',account,month)")           \
     X(proof_tile, "format('Tile %d of level %d of the log of documents',number,level)")             \
     X(proof_entry, "format('Entry %d of the log of documents',id)")                                \
+    X(proof_late, "format('Change %d of a closed day',id)")                                       \
     X(proof_change, "format('The change of %d days since 1970 of account %d',day,account)")         \
     X(proof_checkpoint, "format('The checkpoint of %d entries',size)")                             \
     X(outbox, "'Message '||message")

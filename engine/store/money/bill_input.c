@@ -25,6 +25,7 @@ typedef struct making {
     bool active;
     bool book_missing; /* the contract's book is not there */
     tb_bill_samples bandwidth; /* where the contract bills it at a percentile */
+    bool origins;      /* the places of usage are kept */
     bool other;        /* its parts are read for another month: books that are set aside count */
     tb_error *err;
 } making;
@@ -267,6 +268,24 @@ static tb_code add_location(making *m, const tb__billed_zone *zone, size_t i, tb
                 : tb__days_take_late(m->b, TB__SCOPE_ZONE, zone->id, at->edge, 0, span, sums, err);
 }
 
+/* The same, and keeps the place where the location has usage in the span. */
+static tb_code add_placed(making *m, const tb__billed_zone *zone, size_t i, const tb__billed_place *place,
+                          tb__day_span span, tb__day_sums *sums, tb_error *err)
+{
+    tb__day_sums own = {{0}};
+    bool used = false;
+    if (!m->origins) return add_location(m, zone, i, span, sums, err);
+    tb_code code = add_location(m, zone, i, span, &own, err);
+    for (int day = 0; day < TB__MONTH_DAYS; day++) {
+        sums->day[day] += own.day[day];
+        used |= own.day[day] != 0;
+    }
+    if (code || !used) return code;
+    code = TB__GROW(m->b, used, err);
+    if (!code) m->b->used[m->b->n_used++] = (size_t)(place - m->b->places);
+    return code;
+}
+
 /* A span's bytes: an entry for each billing region, and one for each location without. */
 static tb_code make_span(making *m, const tb__billed_zone *zone, const tb__rate *r, tb__day_span span,
                          tb_error *err)
@@ -280,7 +299,7 @@ static tb_code make_span(making *m, const tb__billed_zone *zone, const tb__rate 
         tb__day_sums own = {{0}}, *sums = place->priced ? &regions[place->region] : &own;
         if (place->priced && !seen[place->region]) memset(sums, 0, sizeof *sums);
         if (place->priced) seen[place->region] = place;
-        code = add_location(m, zone, i, span, sums, err);
+        code = add_placed(m, zone, i, place, span, sums, err);
         if (!code && !place->priced) code = add_bytes(m, zone, r, place, sums, span, err);
     }
     for (int i = 0; !code && i < TB_BILLING_REGION_COUNT; i++)
@@ -595,6 +614,7 @@ static tb_code pack(making *m, const tb__account_terms *terms, bool running, boo
 void tb_bill_source_release(tb_bill_source *source)
 {
     free(source->memory);
+    free(source->origins_memory);
     *source = (tb_bill_source){.watermark = 0};
 }
 
@@ -618,6 +638,8 @@ static tb_code begin(making *m, tb_store *store, int64_t account, int64_t month,
     if (m->b->n_account_terms == 0) return tb__no_account("Account", account, err);
     m->b->n_late = m->b->n_bytes = m->b->n_optimizers = m->b->n_bill_balancers = 0;
     m->b->n_bill_meters = m->b->n_bill_usage = m->b->n_bill_samples = m->b->n_intervals = 0;
+    m->b->n_gauges = m->b->seen.n_gaps = m->b->n_used = 0;
+    m->b->seen.any = false;
     return known < m->b->file_version ? tb__late_load(store, account, month, known, err) : TB_OK;
 }
 
@@ -683,17 +705,25 @@ static tb_code make_start(making *m, tb_store *store, const asked *q,
 
 static tb_code make(tb_store *store, const asked *q, tb_bill_source *ret, tb_error *err)
 {
+    int64_t log = INT64_MIN; /* terms of documents, which the log of documents has, say where usage comes from */
     making m;
     const tb__account_terms *terms;
     tb_code code = make_start(&m, store, q, &terms, err);
+    if (!code && !q->net) code = tb__proof_open(store, &log, err);
+    const bool origins = log != INT64_MIN;
+    m.origins = origins;
     if (!code) code = make_zones(&m, err);
     if (!code) code = make_balancers(&m, err);
     const tb__month_span span = {m.month, m.from_us, m.usage_hour,
-                                 tb__earlier(m.until_us, tb__later(q->usage_us, m.from_us))};
+                                 tb__earlier(m.until_us, tb__later(q->usage_us, m.from_us)), origins};
     if (!code) code = tb__meters_make(store, &span, err);
     if (!code && terms->contract.percentile) code = tb__bandwidth_make(store, &span, &m.bandwidth, err);
     if (!code) code = make_fees(&m, &q->of, terms, err);
-    return code ? code : pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
+    if (!code) code = pack(&m, terms, q->of.now_us < m.to_us, q->net, ret, err);
+    if (code || !origins) return code;
+    code = tb__origins_make(m.b, m.month, ret, err);
+    if (code) tb_bill_source_release(ret);
+    return code;
 }
 
 /* Whether there is volume bandwidth: the charge of one zone then depends on the account's other zones. */

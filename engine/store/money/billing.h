@@ -2,6 +2,7 @@
 #ifndef TOLLBOOK_STORE_BILLING_H
 #define TOLLBOOK_STORE_BILLING_H
 
+#include "billing/days.h"
 #include "store/core/internal.h"
 #include "store/money/metered.h"
 #include "tollbook/retain.h"
@@ -115,6 +116,13 @@ typedef struct tb__late_day {
     uint64_t value[TB__LATE_COUNTERS][24];
 } tb__late_day;
 
+/* The value of a gauge when its month began. */
+typedef struct tb__gauge_before {
+    size_t series;  /* in tb__billing.metered */
+    uint32_t meter; /* in tb__billing.bill_meters */
+    uint64_t value;
+} tb__gauge_before;
+
 /* Zones first..last of an account; first > last: none. */
 typedef struct tb__zone_range {
     int64_t first, last;
@@ -173,6 +181,10 @@ typedef struct tb__billing {
     uint64_t *intervals;
     size_t n_bill_meters, n_bill_usage, n_bill_samples, n_intervals;
     size_t cap_bill_meters, cap_bill_usage, cap_bill_samples, cap_intervals;
+    tb__gauge_seen seen; /* of the newest gauge */
+    tb__gauge_before *gauges; /* values above 0 */
+    size_t *used; /* places with usage, some more than once */
+    size_t n_gauges, cap_gauges, n_used, cap_used;
     tb_bill_fee *bill_fees;
     tb_bill_part *other_parts; /* of another month: see tb__fee_month */
     size_t n_parts, n_bytes, n_optimizers, n_bill_balancers, n_bill_fees, n_other_parts;
@@ -246,22 +258,14 @@ tb_i128 tb__late_sum(const tb__billing *billing, int scope, int64_t owner, int64
 /* Takes late usage off the hours of a series. */
 TB_MUST_USE tb_code tb__late_take_slots(const tb__billing *billing, int scope, int64_t owner, const tb__slots *slots,
                                         uint64_t *value, tb_error *err);
+/* The data of a row of proof_late: what was added to a closed day or, taken, withdrawn from it. */
+TB_MUST_USE tb_code tb__late_whole(const void *data, size_t len, const tb__late_of *of, int64_t day, tb_grid *ret, bool *ret_taken,
+                                   tb_error *err);
 /* One late row's day: its data checked and unpacked. */
 TB_MUST_USE tb_code tb__late_decode(sqlite3_stmt *s, int64_t account, int64_t month,
                                     tb__late_day *ret, tb_error *err);
 
 /* --- days.c: sums of days --- */
-
-#define TB__MONTH_DAYS 31
-
-typedef struct tb__day_sums {
-    tb_i128 day[TB__MONTH_DAYS];
-} tb__day_sums;
-
-/* Hours [from, to) of one month of one series. */
-typedef struct tb__day_span {
-    int64_t month, from_hour, to_hour;
-} tb__day_span;
 
 /* Adds a span to sums: whole days from `days` (tb__counters.days), parts of days from the day's hours. */
 TB_MUST_USE tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metric,
@@ -271,8 +275,6 @@ TB_MUST_USE tb_code tb__days_add(tb_store *store, int64_t series, tb_metric metr
 TB_MUST_USE tb_code tb__days_take_late(const tb__billing *billing, int scope, int64_t owner,
                                        int64_t edge, int which, tb__day_span span,
                                        tb__day_sums *sums, tb_error *err);
-/* The whole sum, and its evidence. */
-tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence);
 
 /* --- books.c --- */
 
@@ -321,11 +323,17 @@ typedef struct tb__month_span {
     int64_t month, from_us;
     int64_t usage_hour; /* usage of hours before it counts */
     int64_t end_us;     /* gauges hold until then; intervals that are over by then count */
+    bool origins;       /* what gauges had before is kept in store->billing */
 } tb__month_span;
 /* Makes the lists of meters, usage and samples of store->billing, which has the month's parts and late usage. */
 TB_MUST_USE tb_code tb__meters_make(tb_store *store, const tb__month_span *span, tb_error *err);
 /* The bytes of the account's zones by hours. The values are the last of store->billing->intervals. */
 TB_MUST_USE tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err);
+
+/* --- origins.c --- */
+
+/* Where the usage of the month that was just made comes from: into *ret. */
+TB_MUST_USE tb_code tb__origins_make(const tb__billing *billing, int64_t month, tb_bill_source *ret, tb_error *err);
 
 /* --- bill_input.c --- */
 
@@ -364,23 +372,5 @@ tb_run_outcome tb__run_outcome(const char *name);
 bool tb__invoice_hash(const char *text, size_t len, const char *sha256, char ret_hex[65]);
 TB_MUST_USE tb_code tb__invoice_from(sqlite3_stmt *s, void *ret_invoice, tb_error *err);
 TB_MUST_USE tb_code tb__ledger_from(sqlite3_stmt *s, void *ret_entry, tb_error *err);
-
-/* The first hour that starts at this moment or later; INT64_MIN and INT64_MAX stay as
- * they are. */
-static inline int64_t tb__hour_after(int64_t us)
-{
-    if (us == INT64_MIN || us == INT64_MAX) return us;
-    return tb__floor_div(us - 1, TB_US_PER_HOUR) + 1;
-}
-
-static inline int64_t tb__later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-static inline int64_t tb__earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 #endif

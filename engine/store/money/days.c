@@ -1,12 +1,8 @@
 /* Sums of days, of which lines of bills are made. Whole days are read by the month, one counter of one series at a
  * time; a day that a span cuts is summed from its own hours. Usage that arrived after the watermark is then
  * subtracted. */
-#include "base/hash.h"
 #include "store/money/billing.h"
 #include "tollbook/calendar.h"
-
-#include <endian.h>
-#include <string.h>
 
 /* The hours of a day do not sum to it: they have expired, or are damaged, which verify reports. */
 static tb_code hours_gone(int64_t day, tb_error *err)
@@ -77,40 +73,4 @@ tb_code tb__days_take_late(const struct tb__billing *billing, int scope, int64_t
                            (long long)owner);
     }
     return TB_OK;
-}
-
-/* The lowest byte first, whatever the machine. */
-static uint8_t *put_64(uint8_t *out, uint64_t value)
-{
-    value = htole64(value);
-    memcpy(out, &value, sizeof value);
-    return out + sizeof value;
-}
-
-static void put_hex(char *out, uint64_t value)
-{
-    for (int i = 0; i < 16; i++)
-        out[i] = "0123456789abcdef"[value >> (60 - 4 * i) & 15];
-}
-
-tb_i128 tb__days_total(const tb__day_sums *sums, tb__day_span span, tb_evidence *ret_evidence)
-{
-    uint8_t bytes[TB__MONTH_DAYS * 24], *end = bytes;
-    int64_t base = tb_month_first_day(span.month);
-    tb_i128 total = 0;
-    tb_evidence e = {.from_us = span.from_hour * TB_US_PER_HOUR,
-                     .to_us = span.to_hour * TB_US_PER_HOUR};
-    for (int i = 0; i < TB__MONTH_DAYS; i++) {
-        if (!sums->day[i]) continue;
-        total += sums->day[i];
-        e.buckets++;
-        end = put_64(end, (uint64_t)(base + i));
-        end = put_64(end, (uint64_t)sums->day[i]);
-        end = put_64(end, (uint64_t)(sums->day[i] >> 64));
-    }
-    XXH128_hash_t hash = XXH3_128bits(bytes, (size_t)(end - bytes));
-    put_hex(e.hash, hash.high64);
-    put_hex(e.hash + 16, hash.low64);
-    *ret_evidence = e;
-    return total;
 }

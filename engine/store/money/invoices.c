@@ -434,8 +434,7 @@ static tb_code insert_all(tb_store *store, tb_invoice *invoice, const place *at,
     if (!code) code = insert_charges(store, invoice, at->id, err);
     if (!code) code = enter(store, invoice, kind, -1, invoice->finalized_us, err);
     store->dirty = true;
-    const tb__proof_document proof = {invoice->account, invoice->month, invoice->number, invoice->text, invoice->text_len};
-    if (!code) code = tb__proof_invoice(store, &proof, err);
+    if (!code) code = tb__proof_invoice(store, invoice, err);
     if (code || is_credit_note(invoice)) return code;
     const tb__run_row run = {invoice->account, invoice->month,        TB_RUN_FINAL,
                              invoice->number,  "", invoice->finalized_us};

@@ -8,7 +8,10 @@
  *
  * Ordinary batches pay one comparison a day: months after the last one ever run cannot be late. Days of earlier
  * months are kept in memory until their batch is written, as a query between rows of usage would flush the write
- * buffer. A row's data is a chunk of hours; its checksum covers the row's other columns too. */
+ * buffer. A row's data is a chunk of hours; its checksum covers the row's other columns too.
+ *
+ * What changes a closed day of such a month is also kept with all its counters, in proof_late: the log of documents says more of a
+ * day than bills need. It is a table of its own, so that a change which no bill counts makes no month late. */
 #include "base/hash.h"
 #include "store/money/billing.h"
 #include "store/usage/chunk.h"
@@ -39,6 +42,8 @@ typedef struct tb__late_row {
     bool counts; /* some of the counters that billing needs are not 0 */
     uint32_t slots, metrics;
     uint64_t value[TB__LATE_COUNTERS][24];
+    uint8_t *whole; /* a closed day's: all counters, for proof_late; else NULL */
+    size_t whole_len;
 } tb__late_row;
 
 /* With more rows than this they are written early: 10 MiB. */
@@ -48,6 +53,8 @@ typedef struct tb__late_row {
 
 void tb__late_drop(tb_store *store)
 {
+    for (size_t i = 0; i < store->n_late; i++)
+        free(store->late[i].whole);
     store->n_late = 0;
 }
 
@@ -148,12 +155,54 @@ static tb_code is_late(tb_store *store, tb__late_row *row, const tb__late_row *b
     return is_noted(store, of->account, tb_month_from_day(row->day), ret_late, err);
 }
 
-/* The log of documents has the day already, or may have it. */
-static tb_code note_change(tb_store *store, const tb__late_row *row, tb_error *err)
+/* --- closed days: their texts can be made again as of a version --- */
+
+static int64_t whole_key(const tb__late_of *of, int64_t day)
+{
+    return (int64_t)XXH3_64bits((const int64_t[]){of->scope, of->owner, of->edge, day}, 4 * sizeof(int64_t));
+}
+
+static tb_code keep_whole(tb__late_row *row, const tb_grid *hours, tb_error *err)
+{
+    const int64_t key = whole_key(&row->of, row->day);
+    uint8_t bytes[TB__CHUNK_MAX];
+    row->whole_len = tb__chunk_encode(hours, row->of.taken ? ~key : key, bytes);
+    row->whole = malloc(row->whole_len);
+    if (!row->whole) return tb_no_memory(err);
+    memcpy(row->whole, bytes, row->whole_len);
+    return TB_OK;
+}
+
+static tb_code put_whole(tb_store *store, const tb__late_row *row, tb_error *err)
+{
+    int64_t values[6] = {0, row->of.account, row->day, row->of.scope, row->of.owner, row->of.edge};
+    sqlite3_stmt *s;
+    tb_code code = tb__next_id(store, TB__SQL_VERSION_NEXT, "meta", &values[0], err);
+    if (!code) code = tb__sql_ints(store, TB__SQL_PROOF_LATE_PUT, values, 6, &s, err);
+    if (code) return code;
+    sqlite3_bind_blob(s, 7, row->whole, (int)row->whole_len, SQLITE_STATIC);
+    store->dirty = true;
+    code = tb__run(store, s, err);
+    sqlite3_clear_bindings(s);
+    return code;
+}
+
+tb_code tb__late_whole(const void *data, size_t len, const tb__late_of *of, int64_t day, tb_grid *ret, bool *ret_taken, tb_error *err)
+{
+    const int64_t key = whole_key(of, day);
+    *ret_taken = tb__chunk_decode(data, len, key, ret, NULL) != TB_OK;
+    if (!*ret_taken || tb__chunk_decode(data, len, ~key, ret, NULL) == TB_OK) return TB_OK;
+    return tb_fail(err, TB_E_CORRUPT, "proof_late", "A change of a closed day is damaged. Run verify.");
+}
+
+/* The log of documents has the day already, or may have it. Where the month was run, the change is kept too. */
+static tb_code note_change(tb_store *store, tb__late_row *row, bool noted, tb_error *err)
 {
     const int64_t values[2] = {row->of.account, row->day};
+    tb_code code = TB_OK;
     if (row->day >= store->proof_open || !row->of.account) return TB_OK;
-    return tb__run_ints(store, TB__SQL_PROOF_CHANGE_PUT, values, 2, err);
+    if (noted && row->whole) code = put_whole(store, row, err);
+    return code ? code : tb__run_ints(store, TB__SQL_PROOF_CHANGE_PUT, values, 2, err);
 }
 
 /* Keeps those of the rows that are late. */
@@ -164,12 +213,14 @@ static tb_code sift(tb_store *store, tb_error *err)
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < store->n_late; i++) {
         code = is_late(store, &store->late[i], n ? &store->late[n - 1] : NULL, &late, err);
-        if (!code) code = note_change(store, &store->late[i], err);
+        if (!code) code = note_change(store, &store->late[i], late, err);
+        free(store->late[i].whole);
+        store->late[i].whole = NULL;
         late = late && store->late[i].counts;
         if (late && n != i) store->late[n] = store->late[i];
         n += late;
     }
-    store->n_late = n;
+    if (!code) store->n_late = n; /* else tb__late_drop releases the rest */
     return code;
 }
 
@@ -215,8 +266,10 @@ static tb_code gather_late(tb_store *store, tb__late_of of, int64_t day, const t
     row->of = of;
     row->day = day;
     row->counts = pick(hours, row);
-    store->n_late += row->counts || day < store->proof_open;
-    return TB_OK;
+    row->whole = NULL;
+    if (day < store->proof_open) code = keep_whole(row, hours, err);
+    store->n_late += row->counts || row->whole;
+    return code;
 }
 
 /* The day from which on no usage is late: the one after the last month that was run or closed. */

@@ -55,34 +55,37 @@ const char *tb__meter_texts(const tb__meter_list *list, size_t i, const char *re
 
 /* --- gauges --- */
 
-static uint64_t raised(uint64_t value, uint64_t multiple)
+static tb_code note_seen(const tb__gauge *g, int64_t at_us, uint64_t value, int64_t until_us, tb_error *err)
 {
-    return multiple && value % multiple ? value + (multiple - value % multiple) : value;
+    tb__gauge_seen *seen = g->seen;
+    if (!until_us) {
+        seen->any = true;
+        if (at_us <= g->from_us) seen->before = value;
+        return TB_OK;
+    }
+    tb_code code = TB__GROW(seen, gaps, err);
+    if (!code) seen->gaps[seen->n_gaps++] = (tb_origin_gap){at_us, until_us};
+    return code;
 }
 
 tb_code tb__gauge_each(tb_store *store, const tb__gauge *g, tb__held_fn fn, void *ctx, tb_error *err)
 {
-    const int64_t from_s = g->from_us / TB_US_PER_S;
     /* What was never withdrawn is gone at INT64_MAX. */
     const int64_t values[4] = {g->series, g->from_us, g->to_us, g->known == INT64_MAX ? INT64_MAX - 1 : g->known};
-    tb__held held = {.from_s = from_s};
-    int64_t until_us = 0, again_s = from_s; /* the account was deleted until then */
+    tb__gauge_walk walk = {.round_up = g->round_up, .from_us = g->from_us, .fn = fn, .ctx = ctx};
     sqlite3_stmt *s;
     bool row = true;
     if (g->from_us >= g->to_us) return TB_OK;
+    tb__gauge_begin(&walk);
     tb_code code = tb__sql_ints(store, TB__SQL_GAUGE_VALUES, values, 4, &s, err);
     while (!code && !(code = tb__step(store, s, &row, err)) && row) {
-        const int64_t at_s = tb__floor_div(sqlite3_column_int64(s, 0), TB_US_PER_S);
-        held.to_s = at_s;
-        if (held.value && held.from_s < at_s) code = fn(ctx, &held, err);
-        until_us = sqlite3_column_int64(s, 2);
-        if (until_us) again_s = tb__later(again_s, until_us / TB_US_PER_S);
-        else held.value = raised((uint64_t)sqlite3_column_int64(s, 1), (uint64_t)g->round_up);
-        held.from_s = tb__later(at_s, again_s);
+        const int64_t at_us = sqlite3_column_int64(s, 0), until_us = sqlite3_column_int64(s, 2);
+        const uint64_t value = (uint64_t)sqlite3_column_int64(s, 1);
+        code = until_us ? tb__gauge_gap(&walk, at_us, until_us, err) : tb__gauge_value(&walk, at_us, value, err);
+        if (!code && g->seen) code = note_seen(g, at_us, value, until_us, err);
         if (code) sqlite3_reset(s);
     }
-    held.to_s = g->to_us / TB_US_PER_S;
-    return code || !held.value || held.from_s >= held.to_s ? code : fn(ctx, &held, err);
+    return code ? code : tb__gauge_end(&walk, g->to_us, err);
 }
 
 /* --- samples --- */

@@ -3,8 +3,10 @@
 #ifndef TOLLBOOK_STORE_METERED_H
 #define TOLLBOOK_STORE_METERED_H
 
+#include "billing/days.h"
 #include "store/core/internal.h"
 #include "tollbook/meterstore.h"
+#include "tollbook/origins.h"
 
 typedef struct tb__meter_series {
     int64_t id, meter, account;
@@ -27,12 +29,13 @@ const char *tb__meter_texts(const tb__meter_list *list, size_t i, const char *re
 
 /* --- gauges --- */
 
-/* A value and the time for which it held, in whole seconds since 1970. The value is rounded up. */
-typedef struct tb__held {
-    int64_t from_s, to_s;
-    uint64_t value;
-} tb__held;
-typedef tb_code (*tb__held_fn)(void *ctx, const tb__held *held, tb_error *err);
+/* Whether it has any value, the one, as reported, that held at the beginning, and the gaps in which the account was deleted, of any time. */
+typedef struct tb__gauge_seen {
+    bool any;
+    uint64_t before;
+    tb_origin_gap *gaps;
+    size_t n_gaps, cap_gaps;
+} tb__gauge_seen;
 
 /* The values of a gauge. */
 typedef struct tb__gauge {
@@ -40,6 +43,7 @@ typedef struct tb__gauge {
     int64_t from_us, to_us; /* what held before is the first value */
     int64_t known;          /* as of this data version; INT64_MAX: now */
     int64_t round_up;       /* 0: not */
+    struct tb__gauge_seen *seen; /* NULL, or gets what origins say of it */
 } tb__gauge;
 /* Calls fn for each value that held for a second or more, ascending; the last holds until to_us. None holds while the
  * account is deleted. */

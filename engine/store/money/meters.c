@@ -95,10 +95,6 @@ typedef struct metering {
     const tb__month_span *span;
     const tb_meter *meter;
     size_t series; /* in b->metered */
-    /* a gauge */
-    uint32_t part;
-    tb__day_sums sums;
-    uint64_t values;
 } metering;
 
 /* The index of the meter in the input, which it joins with its first usage. */
@@ -149,55 +145,34 @@ static tb_code make_counter(metering *m, tb_error *err)
     return code;
 }
 
-/* A gauge's part is over. */
-static tb_code end_part(metering *m, tb_error *err)
+/* A tb__part_fn. */
+static tb_code add_held(void *ctx, uint32_t part, tb_i128 quantity, const tb_evidence *evidence, tb_error *err)
 {
-    const tb_bill_part *p = &m->b->parts[m->part];
-    const tb__day_span span = {m->span->month, p->from_us / TB_US_PER_HOUR, p->to_us / TB_US_PER_HOUR};
-    tb_evidence evidence;
-    const tb_i128 quantity = tb__days_total(&m->sums, span, &evidence);
-    evidence.to_us = tb__earlier(p->to_us, m->span->end_us);
-    evidence.buckets = m->values;
-    tb_code code = add_usage(m, m->part, quantity, evidence, err);
-    m->sums = (tb__day_sums){{0}};
-    m->values = 0;
-    m->part++;
-    return code;
+    return add_usage(ctx, part, quantity, *evidence, err);
 }
 
-/* Adds what held to its days and parts. */
-static tb_code hold(void *ctx, const tb__held *held, tb_error *err)
+/* Of gauges with usage. */
+static tb_code keep_before(metering *m, tb_error *err)
 {
-    metering *m = ctx;
-    const int64_t month_s = m->span->from_us / TB_US_PER_S;
-    tb_code code = TB_OK;
-    bool counted = false;
-    for (int64_t at = held->from_s, to; !code && at < held->to_s; at = to) {
-        while (!code && at >= m->b->parts[m->part].to_us / TB_US_PER_S) {
-            code = end_part(m, err);
-            counted = false;
-        }
-        const int64_t day = (at - month_s) / 86400;
-        to = tb__earlier(held->to_s, month_s + (day + 1) * 86400);
-        to = tb__earlier(to, m->b->parts[m->part].to_us / TB_US_PER_S);
-        m->sums.day[day] += (tb_i128)held->value * (to - at);
-        m->values += !counted;
-        counted = true;
-    }
+    tb__billing *b = m->b;
+    const bool used = b->n_bill_meters && b->bill_meters[b->n_bill_meters - 1].number == m->meter->number;
+    if (!b->seen.before || !used) return TB_OK;
+    tb_code code = TB__GROW(b, gauges, err);
+    if (!code) b->gauges[b->n_gauges++] = (tb__gauge_before){m->series, (uint32_t)(b->n_bill_meters - 1), b->seen.before};
     return code;
 }
 
 static tb_code make_gauge(metering *m, tb_error *err)
 {
+    m->b->seen.before = m->b->seen.n_gaps = 0;
     const tb__gauge gauge = {.series = m->b->metered.series[m->series].id, .from_us = m->span->from_us,
-                             .to_us = m->span->end_us, .known = m->b->known, .round_up = m->meter->round_up};
-    m->part = 0;
-    m->values = 0;
-    m->sums = (tb__day_sums){{0}};
-    tb_code code = tb__gauge_each(m->store, &gauge, hold, m, err);
-    while (!code && m->part < m->b->n_parts)
-        code = end_part(m, err);
-    return code;
+                             .to_us = m->span->end_us, .known = m->b->known, .round_up = m->meter->round_up,
+                             .seen = m->span->origins ? &m->b->seen : NULL};
+    tb__gauge_month month = {.parts = m->b->parts, .n_parts = m->b->n_parts, .month = m->span->month,
+                             .end_us = m->span->end_us, .fn = add_held, .ctx = m};
+    tb_code code = tb__gauge_each(m->store, &gauge, tb__gauge_month_add, &month, err);
+    if (!code) code = tb__gauge_month_end(&month, err);
+    return code || !m->span->origins ? code : keep_before(m, err);
 }
 
 /* --- samples --- */
@@ -243,21 +218,10 @@ static tb_code intervals_room(tb__billing *b, size_t n, uint64_t **ret, tb_error
     return TB_OK;
 }
 
-/* Keeps the intervals that are over by the span's end, and sums them by days. */
+/* Keeps the intervals that are over by the span's end. Their values are elsewhere when the lists are packed. */
 static void finish_intervals(tb__billing *b, const tb__month_span *span, int interval, tb_bill_samples *ret)
 {
-    const uint64_t *value = b->intervals + b->n_intervals;
-    const int64_t from_hour = span->from_us / TB_US_PER_HOUR;
-    tb__day_sums sums = {{0}};
-    ret->interval = interval;
-    ret->n = (size_t)((span->end_us - span->from_us) / TB_US_PER_S / interval);
-    for (size_t i = 0; i < ret->n; i++) {
-        sums.day[i / (size_t)(86400 / interval)] += (tb_i128)value[i];
-        ret->present += value[i] > 0;
-    }
-    const tb__day_span days = {span->month, from_hour, from_hour + month_hours(span)};
-    (void)tb__days_total(&sums, days, &ret->evidence);
-    ret->evidence.to_us = span->from_us + (int64_t)ret->n * interval * TB_US_PER_S;
+    tb__intervals_end(b->intervals + b->n_intervals, span->month, span->end_us, interval, ret);
     b->n_intervals += ret->n;
 }
 
@@ -351,22 +315,14 @@ static tb_code add_samples(tb_store *store, const tb__month_span *span, uint64_t
     return code;
 }
 
-/* A byte of a sample is one of its hour, too. So samples are whole where their sum is that of the hours. Where lines came
- * before samples were kept, or rows of hours were imported, the hours are the finest that is known of the whole month. */
 tb_code tb__bandwidth_make(tb_store *store, const tb__month_span *span, tb_bill_samples *ret, tb_error *err)
 {
     const size_t n_hours = month_hours(span), n = n_hours * TB_METER_SLOTS;
     uint64_t *value = NULL;
-    tb_i128 hours = 0, samples = 0;
     tb_code code = intervals_room(store->billing, n + n_hours, &value, err);
     if (!code) code = add_hours(store, span, value + n, err);
     if (!code) code = add_samples(store, span, value, err);
-    for (size_t i = 0; !code && i < n + n_hours; i++)
-        *(i < n ? &samples : &hours) += (tb_i128)value[i];
     *ret = (tb_bill_samples){.resource = "", .dimension = {"", ""}};
-    if (code) return code;
-    const bool whole = samples == hours && samples > 0;
-    if (!whole) memmove(value, value + n, n_hours * sizeof *value);
-    finish_intervals(store->billing, span, whole ? TB_METER_INTERVAL : 3600, ret);
-    return TB_OK;
+    if (!code) finish_intervals(store->billing, span, tb__bandwidth_finest(value, n, n_hours), ret);
+    return code;
 }

@@ -101,6 +101,8 @@ tb_code tb__proof_begin(tb_store *store, tb__proof_log *ret, tb_error *err)
     if (code || open == INT64_MIN) return code;
     code = tb__proof_seed(store, ret->seed, &there, err);
     if (!code && !there) code = tb_fail(err, TB_E_CORRUPT, "secret", "The seed of the log of documents is missing. Run verify.");
+    if (!code) code = tb__meta_get(store, "data_version", &ret->version, err);
+    ret->version += store->billing_stale; /* usage of this transaction has the next one */
     if (!code) code = tb__int_of(store, TB__SQL_PROOF_SIZE, NULL, 0, 0, &size, err);
     if (!code && !(ret->edge = malloc(sizeof *ret->edge))) code = tb_no_memory(err);
     const tb_tile_reader reader = tb__proof_reader(store);
@@ -121,6 +123,7 @@ static tb_code put_entry(tb__proof_log *log, const tb_proof_entry *entry, tb__pr
     sqlite3_bind_int64(s, 3, of.account);
     sqlite3_bind_text(s, 4, of.subject, -1, SQLITE_STATIC);
     sqlite3_bind_text(s, 5, text->data, (int)text->len, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 6, log->version);
     code = tb__run(log->store, s, err);
     sqlite3_clear_bindings(s);
     return code ? code : tb_merkle_append(log->edge, &leaf, &writer, err);

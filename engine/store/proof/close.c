@@ -7,8 +7,6 @@
 #include "tollbook/calendar.h"
 #include "tollbook/retain.h"
 
-#define DAY_MAX ((size_t)1 << 30) /* bytes of an account's day as text */
-
 typedef struct closing {
     tb__proof_log log;
     int64_t *accounts;
@@ -35,7 +33,7 @@ static tb_code read_usage(closing *c, int64_t account, int64_t day, bool *ret_ke
     c->text.len = 0;
     c->looked++;
     *ret_kept = !code && tb_month_from_day(day) >= kept.hours;
-    return code || !*ret_kept ? code : tb__proof_day_text(c->log.store, account, day, &c->text, err);
+    return code || !*ret_kept ? code : tb__proof_day_text(c->log.store, account, day, INT64_MAX, &c->text, err);
 }
 
 static tb_code append_day(closing *c, int64_t account, int64_t day, int64_t first, tb_error *err)
@@ -146,12 +144,22 @@ tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bo
     tb_code code = tb__proof_begin(store, &c.log, err);
     if (!code && !c.log.edge) code = tb__proof_none(err);
     if (code) return code;
-    tb_buf_init(&c.text, DAY_MAX, NULL);
+    tb_buf_init(&c.text, TB_PROOF_DAY_MAX, NULL);
     code = close_changed(&c, most, ret_more, err);
     if (!code && !*ret_more) code = close_open(&c, through, most, ret_more, err);
     free(c.accounts);
     tb_buf_release(&c.text);
     return tb__proof_end(&c.log, code, err);
+}
+
+tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err)
+{
+    int64_t open = 0, changed = 0;
+    bool more = false;
+    tb_code code = tb__proof_open(store, &open, err);
+    if (code || open == INT64_MIN) return code;
+    code = tb__int_of(store, TB__SQL_PROOF_CHANGED, NULL, 0, 0, &changed, err);
+    return code || (open > day && !changed) ? code : tb_store_proof_close(store, day, UINT64_MAX, &more, err);
 }
 
 /* --- what the log is --- */

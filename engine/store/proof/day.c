@@ -7,7 +7,7 @@
  * ascending in each of the three by the fields as they stand. Counters are those that are not 0, in the order of metrics.h; a
  * meter that has less than two dimensions has "" for the others; a gauge has a line for each value that was reported, also for
  * 0. A region is an edge location's code, times are RFC 3339. */
-#include "store/money/metered.h"
+#include "store/money/billing.h"
 #include "store/proof/log.h"
 
 #include <inttypes.h>
@@ -22,19 +22,68 @@ typedef struct cell {
     const char *code;
 } cell;
 
+/* What came later than the text is of, or was withdrawn. */
+typedef struct change {
+    tb__late_of of;
+    tb_grid hours;
+} change;
+
 typedef struct day_text {
     tb_store *store;
-    int64_t account, day;
+    int64_t account, day, known;
+    change *changes; /* by scope, owner, location */
+    size_t n_changes, cap_changes;
     tb_series series; /* of one after the other */
     tb_buf *out;
 } day_text;
 
-static tb_code read_hours(day_text *t, int64_t series, uint32_t metrics, tb_error *err)
+/* --- looking back --- */
+
+static tb_code add_change(day_text *t, sqlite3_stmt *s, tb_error *err)
+{
+    tb_code code = tb__grow(&t->changes, t->n_changes, &t->cap_changes, sizeof *t->changes, err);
+    if (code) return code;
+    change *c = &t->changes[t->n_changes++];
+    c->of = (tb__late_of){(int)sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), t->account, sqlite3_column_int64(s, 2), false};
+    return tb__late_whole(sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &c->of, t->day, &c->hours, &c->of.taken, err);
+}
+
+static tb_code load_changes(day_text *t, tb_error *err)
+{
+    const int64_t values[3] = {t->account, t->day, t->known};
+    sqlite3_stmt *s;
+    bool row = true;
+    if (t->known == INT64_MAX) return TB_OK;
+    tb_code code = tb__sql_ints(t->store, TB__SQL_PROOF_LATE_OF, values, 3, &s, err);
+    while (!code && !(code = tb__step(t->store, s, &row, err)) && row) {
+        code = add_change(t, s, err);
+        if (code) sqlite3_reset(s);
+    }
+    return code;
+}
+
+/* Modulo 2^64: what came later may have been withdrawn. */
+static void take_change(day_text *t, const change *c)
+{
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        for (uint32_t h = 0; t->series.value[m] && c->hours.metrics & TB_METRIC_BIT(m) && h < 24; h++)
+            t->series.value[m][h] += c->of.taken ? c->hours.v[m][h] : -c->hours.v[m][h];
+}
+
+/* The hours of a series. of: its scope, owner and location. */
+static tb_code read_hours(day_text *t, const tb__late_of *of, int64_t series, uint32_t metrics, tb_error *err)
 {
     tb_series_release(&t->series);
     tb_code code = tb_series_init(&t->series, (tb_range){t->day * 24, 24, true}, metrics, NULL, err);
-    return code ? code : t->store->plane.counters->series(t->store, series, &t->series, err);
+    if (!code) code = t->store->plane.counters->series(t->store, series, &t->series, err);
+    for (size_t i = 0; !code && i < t->n_changes; i++) {
+        const tb__late_of *its = &t->changes[i].of;
+        if (its->scope == of->scope && its->owner == of->owner && its->edge == of->edge) take_change(t, &t->changes[i]);
+    }
+    return code;
 }
+
+/* --- lines --- */
 
 static void put_moment(int64_t us, tb_buf *out)
 {
@@ -102,7 +151,8 @@ static tb_code put_zones(day_text *t, tb_error *err)
     if (!code) code = name_cells(t->store, cells, &n, err);
     if (!code && n > 1) qsort(cells, n, sizeof *cells, by_zone_code);
     for (size_t i = 0; !code && i < n; i++) {
-        code = read_hours(t, cells[i].series, TB_METRIC_ALL, err);
+        const tb__late_of of = {.scope = TB__SCOPE_ZONE, .owner = cells[i].zone, .edge = cells[i].edge};
+        code = read_hours(t, &of, cells[i].series, TB_METRIC_ALL, err);
         for (uint32_t h = 0; !code && h < 24; h++)
             put_hour(t, "zone", cells[i].zone, cells[i].code, h);
     }
@@ -126,7 +176,8 @@ static tb_code put_balancers(day_text *t, tb_error *err)
     size_t n = 0;
     tb_code code = tb__collect_ints(t->store, TB__SQL_PROOF_BALANCERS, &t->account, 1, &rows, &list, &n, err);
     for (size_t i = 0; !code && i < n; i++) {
-        code = read_hours(t, list[i].series, TB_METRIC_BIT(TB_M_REQUESTS), err);
+        const tb__late_of of = {.scope = TB__SCOPE_BALANCER, .owner = list[i].zone};
+        code = read_hours(t, &of, list[i].series, TB_METRIC_BIT(TB_M_REQUESTS), err);
         for (uint32_t h = 0; !code && h < 24; h++)
             put_hour(t, "load_balancer", list[i].zone, "", h);
     }
@@ -166,11 +217,12 @@ static void put_reported(day_text *t, const metered *m, int64_t at_us, uint64_t 
 /* Of several values of one moment the last counts. Moments are whole seconds for whoever rates them. */
 static tb_code put_gauge(day_text *t, const metered *m, tb_error *err)
 {
-    const int64_t values[3] = {m->of->id, t->day * TB_US_PER_DAY, (t->day + 1) * TB_US_PER_DAY};
+    const int64_t values[4] = {m->of->id, t->day * TB_US_PER_DAY, (t->day + 1) * TB_US_PER_DAY,
+                               t->known == INT64_MAX ? INT64_MAX - 1 : t->known}; /* what was never withdrawn is gone at INT64_MAX */
     int64_t at_us = 0, value = -1;
     sqlite3_stmt *s;
     bool row = true;
-    tb_code code = tb__sql_ints(t->store, TB__SQL_PROOF_GAUGE, values, 3, &s, err);
+    tb_code code = tb__sql_ints(t->store, TB__SQL_PROOF_GAUGE, values, 4, &s, err);
     while (!code && !(code = tb__step(t->store, s, &row, err)) && row) {
         const int64_t next_us = tb__floor_div(sqlite3_column_int64(s, 0), TB_US_PER_S) * TB_US_PER_S;
         if (value >= 0 && next_us != at_us) put_reported(t, m, at_us, (uint64_t)value);
@@ -185,7 +237,8 @@ static tb_code put_counted(day_text *t, const metered *m, tb_error *err)
 {
     const int columns = tb__meter_columns(m->meter);
     if (!m->of->series) return TB_OK;
-    tb_code code = read_hours(t, m->of->series, (UINT32_C(1) << columns) - 1, err);
+    const tb__late_of of = {.scope = TB__SCOPE_METER, .owner = m->of->id};
+    tb_code code = read_hours(t, &of, m->of->series, (UINT32_C(1) << columns) - 1, err);
     for (uint32_t h = 0; !code && h < 24; h++)
         for (int k = 0; k < columns; k++) {
             const uint64_t value = t->series.value[k][h];
@@ -232,12 +285,14 @@ static tb_code put_meters(day_text *t, tb_error *err)
     return code;
 }
 
-tb_code tb__proof_day_text(tb_store *store, int64_t account, int64_t day, tb_buf *out, tb_error *err)
+tb_code tb__proof_day_text(tb_store *store, int64_t account, int64_t day, int64_t known, tb_buf *out, tb_error *err)
 {
-    day_text t = {.store = store, .account = account, .day = day, .out = out};
-    tb_code code = put_zones(&t, err);
+    day_text t = {.store = store, .account = account, .day = day, .known = known, .out = out};
+    tb_code code = load_changes(&t, err);
+    if (!code) code = put_zones(&t, err);
     if (!code) code = put_balancers(&t, err);
     if (!code) code = put_meters(&t, err);
     tb_series_release(&t.series);
+    free(t.changes);
     return code ? code : tb_buf_check(out, err);
 }

@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
+#include "tollbook/invoicestore.h"
+
+#define TERMS_MAX ((size_t)64 << 20)
 
 static tb_code append_book(tb__proof_log *log, const char *id, tb_text text, tb_error *err)
 {
@@ -48,13 +51,50 @@ tb_code tb__proof_book(tb_store *store, const char *id, const char *text, size_t
     return tb__proof_end(&log, append_book(&log, id, (tb_text){text, len}, err), err);
 }
 
-tb_code tb__proof_invoice(tb_store *store, const tb__proof_document *d, tb_error *err)
+static tb_code append_terms(tb__proof_log *log, tb__proof_of of, int64_t month, tb_text text, tb_error *err)
+{
+    tb_proof_entry entry = {.type = TB_PROOF_TERMS, .month = month, .of = -1};
+    return tb__proof_append(log, &entry, of, text, err);
+}
+
+/* A document that corrects a month of before the log has none where that month's usage is not known any more. */
+static tb_code write_terms(tb__proof_log *log, const tb_invoice *invoice, tb_error *err)
+{
+    tb_error why = {.code = TB_OK};
+    tb_buf text;
+    if (!invoice->terms) return TB_OK;
+    tb_buf_init(&text, TERMS_MAX, NULL);
+    tb_code code = invoice->terms(invoice->terms_ctx, invoice, &text, &why);
+    if (code == TB_E_NOT_KEPT) {
+        tb_buf_release(&text);
+        return TB_OK;
+    }
+    if (code) (void)tb_fail(err, code, why.field, "%s", why.message);
+    if (!code) code = tb_buf_check(&text, err);
+    if (!code) code = append_terms(log, (tb__proof_of){invoice->account, invoice->number}, invoice->month, (tb_text){text.data, text.len}, err);
+    tb_buf_release(&text);
+    return code;
+}
+
+tb_code tb__proof_invoice(tb_store *store, const tb_invoice *invoice, tb_error *err)
+{
+    const tb__proof_of of = {invoice->account, invoice->number};
+    tb__proof_log log;
+    tb_code code = tb_store_proof_close_through(store, tb_month_first_day(invoice->month + 1) - 1, err);
+    if (!code) code = tb__proof_begin(store, &log, err);
+    if (code || !log.edge) return code;
+    code = append_invoice(&log, of, invoice->month, (tb_text){invoice->text, invoice->text_len}, err);
+    if (!code) code = write_terms(&log, invoice, err);
+    return tb__proof_end(&log, code, err);
+}
+
+tb_code tb_store_proof_terms(tb_store *store, const tb_invoice *invoice, tb_text text, tb_error *err)
 {
     tb__proof_log log;
     tb_code code = tb__proof_begin(store, &log, err);
-    if (code || !log.edge) return code;
-    code = append_invoice(&log, (tb__proof_of){d->account, d->number}, d->month, (tb_text){d->text, d->len}, err);
-    return tb__proof_end(&log, code, err);
+    if (!code && !log.edge) code = tb__proof_none(err);
+    if (code) return code;
+    return tb__proof_end(&log, append_terms(&log, (tb__proof_of){invoice->account, invoice->number}, invoice->month, text, err), err);
 }
 
 tb_code tb__proof_void(tb_store *store, int64_t account, const char *number, int64_t at_us, tb_error *err)

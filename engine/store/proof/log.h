@@ -9,8 +9,11 @@
 typedef struct tb__proof_log {
     tb_store *store;
     tb_merkle_edge *edge; /* NULL: there is no log */
+    int64_t version;      /* data version of what is read now */
     uint8_t seed[TB_PROOF_SEED];
 } tb__proof_log;
+
+#define TB_PROOF_DAY_MAX ((size_t)1 << 30) /* bytes of an account's day as text */
 
 /* What an entry is of. */
 typedef struct tb__proof_of {
@@ -32,8 +35,9 @@ tb_code tb__proof_none(tb_error *err); /* TB_E_NOT_FOUND */
 /* Tiles in the store. ctx: the store. */
 tb_tile_reader tb__proof_reader(tb_store *store);
 
-/* day.c: appends an account's usage of a UTC day as text; nothing where there is none. */
-TB_MUST_USE tb_code tb__proof_day_text(tb_store *store, int64_t account, int64_t day, tb_buf *out, tb_error *err);
+/* day.c: appends an account's usage of a UTC day as text; nothing where there was none. known: as of this data version, for closed days
+ * of a month that was run by then; INT64_MAX: now. */
+TB_MUST_USE tb_code tb__proof_day_text(tb_store *store, int64_t account, int64_t day, int64_t known, tb_buf *out, tb_error *err);
 /* documents.c: what a void commits to. */
 void tb__proof_void_text(const char *number, int64_t at_us, tb_buf *out);
 

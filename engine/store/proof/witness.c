@@ -5,12 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-tb_code tb_store_proof_growth(tb_store *store, int64_t old_size, int64_t new_size, tb_merkle_proof *ret, tb_error *err)
-{
-    const tb_tile_reader reader = tb__proof_reader(store);
-    return tb_merkle_prove_growth(&reader, old_size, new_size, ret, err);
-}
-
 static tb_code read_note(tb_store *store, int64_t size, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;

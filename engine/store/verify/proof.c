@@ -1,6 +1,6 @@
 /* Verifying the log of documents (tollbook/prooflog.h): its entries, tiles and checkpoints are of one tree; each entry commits to
- * what is stored, each book, document, void and closed day has its entry. A day's first entries, which later ones took the place of,
- * commit to usage that is no longer there. */
+ * what is stored, each book, document, void and closed day has its entry. A day's earlier entries, which later ones took the place
+ * of, are made again where the month was run before: changes since then are kept. */
 #include "store/proof/log.h"
 #include "store/verify/verify.h"
 
@@ -88,7 +88,7 @@ static tb_code find_text(checking *c, const tb_proof_entry *entry, sqlite3_stmt 
     if (entry->type == TB_PROOF_USAGE) {
         tb_code code = tb_store_kept(c->v->store, account, &kept, err);
         *ret_there = *ret_there && !code && tb_month_from_day(entry->day) >= kept.hours;
-        return code || !*ret_there ? code : tb__proof_day_text(c->v->store, account, entry->day, &c->text, err);
+        return code || !*ret_there ? code : tb__proof_day_text(c->v->store, account, entry->day, sqlite3_column_int64(s, 8), &c->text, err);
     }
     if (entry->type == TB_PROOF_VOID) {
         tb__proof_void_text((const char *)sqlite3_column_text(s, 3), sqlite3_column_int64(s, 7), &c->text);
@@ -164,10 +164,15 @@ static const char *const references[] = {
     "SELECT format('The log of documents has %d entries of the void of %s.',n,number) FROM (SELECT number,state,(SELECT count(*)"
     " FROM proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='void') AS n FROM invoice i)"
     " WHERE n<>(state='void')",
+    /* documents that are older than the log, or correct what is, have terms if they could be made */
+    "SELECT format('The log of documents has %d terms of %s.',n,number) FROM (SELECT id,number,watermark,(SELECT count(*) FROM"
+    " proof_entry e WHERE e.subject=i.number AND e.account=i.account AND e.type='terms') AS n,(SELECT version FROM proof_entry WHERE"
+    " id=0) AS began FROM invoice i) AS i WHERE n>1 OR (n=0 AND watermark>=began AND NOT EXISTS(SELECT 1 FROM correction c WHERE"
+    " c.invoice=i.id AND c.since<began))",
     "SELECT format('The log of documents has %d entries of book %s.',n,name) FROM (SELECT name,(SELECT count(*) FROM"
     " proof_entry e WHERE e.subject=b.name AND e.account=0 AND e.type='book') AS n FROM book b) WHERE n<>1",
     "SELECT format('Entry %d of the log of documents is of %s %s, which is not there.',id,type,subject) FROM proof_entry e WHERE"
-    " (type='book' AND NOT EXISTS(SELECT 1 FROM book WHERE name=subject)) OR (type IN('invoice','void') AND NOT EXISTS"
+    " (type='book' AND NOT EXISTS(SELECT 1 FROM book WHERE name=subject)) OR (type IN('invoice','terms','void') AND NOT EXISTS"
     " (SELECT 1 FROM invoice i WHERE i.number=subject AND i.account=e.account))",
     "SELECT format('There is a checkpoint of %d entries, which the log of documents does not have.',size) FROM proof_checkpoint"
     " WHERE size>(SELECT count(*) FROM proof_entry)",
@@ -202,7 +207,7 @@ static tb_code check_day(void *ctx, int64_t day, const tb_grid *hours, tb_error 
     if (row) sqlite3_reset(s);
     if (code || row) return code;
     d->c->text.len = 0;
-    code = tb__proof_day_text(d->c->v->store, d->account, day, &d->c->text, err);
+    code = tb__proof_day_text(d->c->v->store, d->account, day, INT64_MAX, &d->c->text, err);
     if (!code && d->c->text.len) tb__differs(d->c->v, "The log of documents has no entry of the usage of account %" PRId64 " on %s.", d->account, name);
     return code;
 }

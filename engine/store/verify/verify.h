@@ -89,12 +89,15 @@
       "(SELECT value FROM meta WHERE name='log_fold_zone') AS zone) WHERE spent<0 OR fold<0"       \
       " OR zone<0 OR (fold=0 AND zone>0) OR (fold>0 AND fold<=spent)")                             \
     X(DECLARED, "SELECT kind,id,document,to_us FROM declaration ORDER BY kind,id,from_us")          \
-    X(PROOF_ENTRIES, /* what each commits to, whether that is stored, the moment of a void */      \
+    /* what each commits to; whether that can be made; the moment of a void; the version that a day's text is made as of */ \
+    X(PROOF_ENTRIES,                                                                               \
       "SELECT e.id,e.type,e.account,e.subject,e.entry,CASE e.type WHEN 'book' THEN b.document ELSE i.document END," \
-      "CASE e.type WHEN 'book' THEN b.id IS NOT NULL WHEN 'usage' THEN NOT EXISTS(SELECT 1 FROM proof_entry f WHERE" \
-      " f.subject=e.subject AND f.account=e.account AND f.type='usage' AND f.id>e.id) AND NOT EXISTS(SELECT 1 FROM" \
-      " proof_change c WHERE c.account=e.account AND c.day=unixepoch(e.subject)/86400) ELSE i.id IS NOT NULL END,i.voided_us" \
-      " FROM proof_entry e LEFT JOIN book b ON e.type='book' AND b.name=e.subject LEFT JOIN invoice i ON" \
+      "CASE e.type WHEN 'book' THEN b.id IS NOT NULL WHEN 'usage' THEN e.now OR EXISTS(SELECT 1 FROM month_run r WHERE" \
+      " r.account IN(0,e.account) AND r.month=" TB__PROOF_MONTH("e.subject") " AND r.watermark<=e.version)" \
+      " ELSE i.id IS NOT NULL END,i.voided_us,iif(e.now," TB__FOR_EVER ",e.version) FROM (SELECT *,type='usage' AND NOT EXISTS" \
+      "(SELECT 1 FROM proof_entry f WHERE f.subject=e.subject AND f.account=e.account AND f.type='usage' AND f.id>e.id)" \
+      " AND NOT EXISTS(SELECT 1 FROM proof_change c WHERE c.account=e.account AND c.day=unixepoch(e.subject)/86400) AS now" \
+      " FROM proof_entry e) AS e LEFT JOIN book b ON e.type='book' AND b.name=e.subject LEFT JOIN invoice i ON" \
       " e.type IN('invoice','void') AND i.number=e.subject ORDER BY e.id")                         \
     X(PROOF_TILE, "SELECT hashes FROM proof_tile WHERE level=?1 AND number=?2")                    \
     X(PROOF_TILES, "SELECT count(*) FROM proof_tile")                                              \

@@ -1,0 +1,232 @@
+/* Whether the terms are the document's own, and a bundle has just what they and the document name: days, price books, earlier
+ * documents. */
+#include "check/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "check/terms.h"
+#include "tollbook/calendar.h"
+
+/* The days that the terms count, each once, ascending by index. */
+typedef struct counted {
+    tb__term_day *days;
+    size_t n;
+} counted;
+
+static int by_index(const void *a, const void *b)
+{
+    const tb__term_day *x = a, *y = b;
+    if (x->index != y->index) return x->index < y->index ? -1 : 1;
+    return x->day < y->day ? -1 : x->day > y->day;
+}
+
+static void add_counted(counted *all, const tb__term_month *month)
+{
+    for (size_t i = 0; i < month->n_days; i++)
+        all->days[all->n++] = month->days[i];
+}
+
+static size_t count_days(const tb__doc_terms *terms)
+{
+    size_t n = terms->n_own ? terms->own->n_days : 0;
+    for (size_t i = 0; i < terms->n_lates; i++)
+        n += terms->lates[i].after.n_days + (terms->lates[i].n_before ? terms->lates[i].before->n_days : 0);
+    return n;
+}
+
+static tb_code list_counted(const tb__doc_terms *terms, counted *ret, tb_error *err)
+{
+    size_t n = 0;
+    *ret = (counted){.days = malloc((count_days(terms) + 1) * sizeof *ret->days)};
+    if (!ret->days) return tb_no_memory(err);
+    if (terms->n_own) add_counted(ret, terms->own);
+    for (size_t i = 0; i < terms->n_lates; i++) {
+        if (terms->lates[i].n_before) add_counted(ret, terms->lates[i].before);
+        add_counted(ret, &terms->lates[i].after);
+    }
+    qsort(ret->days, ret->n, sizeof *ret->days, by_index);
+    for (size_t i = 0; i < ret->n; i++) /* a correction counts a day in both of its sides */
+        if (n == 0 || by_index(&ret->days[n - 1], &ret->days[i]) != 0) ret->days[n++] = ret->days[i];
+    ret->n = n;
+    return TB_OK;
+}
+
+/* --- the days of the bundle --- */
+
+static void tell_day(tb__checking *c, tb_check_state state, int64_t day, int64_t index, const char *what)
+{
+    char date[11];
+    tb__check_date(day, date);
+    tb__check_set(c, TB_CHECK_USAGE, state, "The usage of %s, entry %lld of the log, %s.", date, (long long)index, what);
+}
+
+/* Both lists ascend by index. */
+static void compare_days(tb__checking *c, const counted *terms)
+{
+    const size_t n = c->bundle->days.n;
+    size_t i = 0, j = 0;
+    while (i < n || j < terms->n) {
+        const tb_check_day *day = i < n ? &c->days[i] : NULL;
+        const tb__term_day *want = j < terms->n ? &terms->days[j] : NULL;
+        if (day && want && day->index == want->index && day->day == want->day) {
+            i++;
+            j++;
+        } else if (!day || (want && want->index < day->index)) {
+            tell_day(c, TB_CHECK_UNABLE, want->day, want->index, "is counted by the terms, but is not in this file");
+            j++;
+        } else {
+            tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is in this file, but the terms do not count it");
+            i++;
+        }
+    }
+}
+
+/* --- price books and earlier documents --- */
+
+/* Texts that the document or its terms name. */
+typedef struct names {
+    tb__check_name *list;
+    size_t n, cap;
+    tb_code code; /* of the first failure */
+} names;
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(((const tb__check_name *)a)->text, ((const tb__check_name *)b)->text);
+}
+
+/* One that was just added is not added again: a document's corrections follow each other. */
+static void add_name(names *all, const char *text)
+{
+    if (!*text || all->code || (all->n && strcmp(all->list[all->n - 1].text, text) == 0)) return;
+    all->code = tb__grow(&all->list, all->n, &all->cap, sizeof *all->list, NULL);
+    if (!all->code) snprintf(all->list[all->n++].text, sizeof all->list->text, "%s", text);
+}
+
+static bool has_name(const names *all, const tb__check_name *name)
+{
+    return all->n && bsearch(name, all->list, all->n, sizeof *all->list, by_text) != NULL;
+}
+
+static void add_parts(names *all, const tb__term_month *month)
+{
+    for (size_t i = 0; i < month->input.n_parts; i++)
+        if (month->input.parts[i].book) add_name(all, month->input.parts[i].book->sha256);
+}
+
+static void add_late(names *books, names *documents, const tb__term_late *late)
+{
+    add_parts(books, &late->after);
+    if (late->n_before) add_parts(books, late->before);
+    add_name(documents, late->invoice);
+    for (size_t i = 0; i < late->n_billed; i++)
+        add_name(documents, late->billed[i].number);
+}
+
+static void list_names(const tb__doc_terms *terms, const tb_statement *s, names *books, names *documents)
+{
+    for (size_t i = 0; i < s->n_books; i++)
+        add_name(books, s->books[i].sha256);
+    if (terms->n_own) add_parts(books, terms->own);
+    for (size_t i = 0; i < terms->n_lates; i++)
+        add_late(books, documents, &terms->lates[i]);
+    add_name(documents, s->corrects);
+    add_name(documents, s->replaces);
+    for (size_t i = 0; i < s->bill->n_lines; i++)
+        if (s->bill->lines[i].kind == TB_LINE_CORRECTION) add_name(documents, s->corrections[i].invoice);
+    if (books->n) qsort(books->list, books->n, sizeof *books->list, by_text);
+    if (documents->n) qsort(documents->list, documents->n, sizeof *documents->list, by_text);
+}
+
+static tb_code compare_names(tb__checking *c, const tb__doc_terms *terms, tb_error *err)
+{
+    const tb_tollproof *b = c->bundle;
+    names books = {0}, documents = {0};
+    list_names(terms, &c->paper.statement, &books, &documents);
+    const tb_code code = books.code || documents.code ? tb_no_memory(err) : TB_OK;
+    for (size_t i = 0; !code && i < b->books.n; i++)
+        if (c->books[i].text[0] && !has_name(&books, &c->books[i]))
+            tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "A price book is in this file (SHA-256 %.16s...), but neither the document nor its "
+                          "terms name it.", c->books[i].text);
+    for (size_t i = 0; !code && i < b->earlier.n; i++)
+        if (c->earlier[i].text[0] && !has_name(&documents, &c->earlier[i]))
+            tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Document %s is in this file, but %s does not refer to it.", c->earlier[i].text,
+                          c->paper.statement.number);
+    free(books.list);
+    free(documents.list);
+    return code;
+}
+
+/* --- the document's terms --- */
+
+static void compare_terms(tb__checking *c, const tb__doc_terms *terms)
+{
+    const tb_statement *s = &c->paper.statement;
+    if (strcmp(terms->number, s->number) != 0)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of document %s, not of %s.", terms->number, s->number);
+    else if (strcmp(terms->kind, s->kind) != 0 || terms->account != s->account || terms->month != s->month)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of another kind, account or month than document %s.", s->number);
+    else if (terms->watermark != s->watermark)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of watermark %llu, document %s of %llu.",
+                      (unsigned long long)terms->watermark, s->number, (unsigned long long)s->watermark);
+}
+
+/* Days of a month without usage have no entry, and neither have those that somebody left out. */
+static void tell_counted(tb__checking *c, const tb__doc_terms *terms, size_t n)
+{
+    const tb_date first = tb_date_from_day(tb_month_first_day(terms->month));
+    if (terms->n_own)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "The terms are the document's. They count %zu days of usage, %zu of them of the %d days of %04d-%02d.",
+                      n, terms->own->n_days, (int)tb_days_in_month(first.year, first.month), (int)first.year, (int)first.month);
+    else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "The terms are the document's. They count %zu days of usage of corrected months.", n);
+}
+
+static tb_code check_document(tb__checking *c, tb_error *err)
+{
+    tb__doc_terms terms;
+    counted days;
+    tb_error why;
+    tb_code code = tb__terms_read(c->bundle->terms.text, NULL, 0, &terms, &why);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
+    if (code) {
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The terms cannot be read: %.300s", why.message);
+        return TB_OK;
+    }
+    compare_terms(c, &terms);
+    code = list_counted(&terms, &days, err);
+    if (!code) compare_days(c, &days);
+    if (!code) code = compare_names(c, &terms, err);
+    if (!code) tell_counted(c, &terms, days.n);
+    free(days.days);
+    tb__terms_release(&terms);
+    return code;
+}
+
+/* --- receipts --- */
+
+/* Each is of the month. A day that was committed again is there as its newest version. */
+static void check_receipts(tb__checking *c)
+{
+    const size_t n = c->bundle->days.n;
+    int64_t seen = -1; /* bits of days */
+    for (size_t i = 0; i < n; i++) {
+        const tb_check_day *day = &c->days[i];
+        const int64_t bit = INT64_C(1) << tb_day_of_month(day->day);
+        if (tb_month_from_day(day->day) != c->bundle->month)
+            tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of another month");
+        if (!(seen & bit)) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of a day that is in this file twice");
+        seen &= ~bit;
+    }
+    tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "%zu days of usage, each of the month, and each once.", n);
+}
+
+tb_code tb__check_usage(tb__checking *c, tb_error *err)
+{
+    if (c->bundle->is_receipts) check_receipts(c);
+    else if (c->has_paper) return check_document(c, err);
+    else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The document cannot be read.");
+    return TB_OK;
+}

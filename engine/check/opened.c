@@ -1,0 +1,269 @@
+/* Opens what a bundle holds: the entry of each text is made again, and has to be in the log. */
+#include "check/steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/book.h"
+#include "tollbook/calendar.h"
+
+void tb__check_date(int64_t day, char out[11])
+{
+    char moment[20];
+    tb_time_format(day * TB_US_PER_DAY, moment);
+    memcpy(out, moment, 10);
+    out[10] = '\0';
+}
+
+/* --- one entry --- */
+
+static bool has_checkpoint_of_file(tb__checking *c, const char *what, const tb_proof *proof)
+{
+    const tb_text note = c->bundle->checkpoint;
+    const bool same = proof->checkpoint.len == note.len && memcmp(proof->checkpoint.data, note.data, note.len) == 0;
+    if (proof->extra.data) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The proof of %s has a line \"extra\", which bundles do not have.", what);
+    else if (!same) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS, "The proof of %s is not under the checkpoint of this file.", what);
+    return same && !proof->extra.data;
+}
+
+/* Whether the entry is in the log; sets the step where not. */
+static bool check_proof(tb__checking *c, const char *what, const tb_proof_entry *entry, tb_text text, int64_t *ret_index)
+{
+    tb_proof proof;
+    tb_error why;
+    tb_buf bytes;
+    if (tb_proof_read(text.data, text.len, &proof, &why)) {
+        tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The proof of %s cannot be read: %.240s", what, why.message);
+        return false;
+    }
+    c->indexes[c->n_indexes++] = *ret_index = proof.index;
+    if (!c->has_checkpoint || !has_checkpoint_of_file(c, what, &proof)) return false;
+    tb_buf_init(&bytes, TB_MERKLE_ENTRY_MAX, NULL);
+    tb_proof_entry_write(entry, &bytes);
+    const tb_merkle_hash leaf = tb_merkle_leaf(bytes.data ? bytes.data : "", bytes.len);
+    const bool in_log = !bytes.failed && tb_merkle_includes(c->checkpoint.size, &c->checkpoint.root, proof.index, &leaf, &proof.path);
+    tb_buf_release(&bytes);
+    if (!in_log)
+        tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS,
+                      "Entry %lld of the log is not %s as it is in this file: its text, its salt or its proof is another one.",
+                      (long long)proof.index, what);
+    return in_log;
+}
+
+static bool check_salted(tb__checking *c, const char *what, tb_proof_type type, int64_t month, const tb_tollproof_part *part,
+                         int64_t *ret_index)
+{
+    const tb_proof_entry entry = {.type = type, .month = month, .day = part->day, .of = part->of,
+                                  .hash = tb_proof_commit(part->salt, part->text.data, part->text.len)};
+    return check_proof(c, what, &entry, part->proof, ret_index);
+}
+
+/* --- the document and its terms --- */
+
+/* Reads a document's text. A failure that is not TB_E_NOMEM is a step that is set. */
+static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_paper *ret, tb_error *err)
+{
+    tb_error why;
+    const tb_code code = tb_paper_parse(text.data, text.len, NULL, ret, &why);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
+    if (code) {
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "The text of %s cannot be read: %.280s", what, why.message);
+        return code;
+    }
+    if (!ret->sha256_true) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "The SHA-256 that %s states is not that of its text.", what);
+    return TB_OK;
+}
+
+/* TB_OK too where the document cannot be read. */
+static tb_code open_document(tb__checking *c, tb_error *err)
+{
+    const tb_tollproof *b = c->bundle;
+    const tb_code code = open_paper(c, "the document", b->invoice.text, &c->paper, err);
+    c->has_paper = !code;
+    if (!code && strcmp(c->paper.statement.state, "final") != 0)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is not final.", c->paper.statement.number);
+    if (code) {
+        tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The document cannot be read, so its entry is not known.");
+        return code == TB_E_NOMEM ? code : TB_OK;
+    }
+    const int64_t month = c->paper.statement.month;
+    int64_t index = 0;
+    if (check_salted(c, "the document", TB_PROOF_INVOICE, month, &b->invoice, &index)) c->out->index = index;
+    check_salted(c, "the terms", TB_PROOF_TERMS, month, &b->terms, &index);
+    return TB_OK;
+}
+
+static tb_code open_earlier(tb__checking *c, size_t at, tb_error *err)
+{
+    const tb_tollproof_part *part = &c->bundle->earlier.parts[at];
+    tb_paper paper;
+    int64_t index;
+    char what[48];
+    const tb_code code = open_paper(c, "an earlier document", part->text, &paper, err);
+    if (code) return code == TB_E_NOMEM ? code : TB_OK;
+    snprintf(what, sizeof what, "document %s", paper.statement.number);
+    check_salted(c, what, TB_PROOF_INVOICE, paper.statement.month, part, &index);
+    memcpy(c->earlier[at].text, paper.statement.number, sizeof paper.statement.number);
+    if (c->has_paper && paper.statement.account != c->paper.statement.account)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is of another account than %s.", paper.statement.number,
+                      c->paper.statement.number);
+    tb_paper_release(&paper);
+    return TB_OK;
+}
+
+/* --- books --- */
+
+/* Sets found[i] where it is the document's i-th book. */
+static void match_book(tb__checking *c, const tb_book *book, bool *found)
+{
+    const tb_statement *s = &c->paper.statement;
+    for (size_t i = 0; c->has_paper && i < s->n_books && i < TB_TOLLPROOF_LIST; i++) {
+        if (strcmp(s->books[i].id, book->id) != 0) continue;
+        if (strcmp(s->books[i].sha256, book->sha256) == 0) found[i] = true;
+        else
+            tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS,
+                          "The document names price book %s with SHA-256 %.16s..., but the book in this file has %.16s...", book->id,
+                          s->books[i].sha256, book->sha256);
+    }
+}
+
+static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
+{
+    const tb_tollproof_part *part = &c->bundle->books.parts[at];
+    tb_book book;
+    tb_error why;
+    int64_t index;
+    char what[96];
+    const tb_code code = tb_book_parse(part->text.data, part->text.len, NULL, &book, &why);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
+    if (code) {
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book cannot be read: %.280s", why.message);
+        return TB_OK;
+    }
+    tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
+    memcpy(entry.book, book.id, sizeof entry.book);
+    memcpy(c->books[at].text, book.sha256, sizeof book.sha256);
+    snprintf(what, sizeof what, "price book %s", book.id);
+    check_proof(c, what, &entry, part->proof, &index);
+    match_book(c, &book, found);
+    tb_book_release(&book);
+    return TB_OK;
+}
+
+static tb_code open_books(tb__checking *c, tb_error *err)
+{
+    const tb_statement *s = &c->paper.statement;
+    const size_t n = c->has_paper && s->n_books <= TB_TOLLPROOF_LIST ? s->n_books : 0;
+    bool *found = tb_alloc_zero(NULL, n + 1, sizeof *found);
+    if (!found) return tb_no_memory(err);
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < c->bundle->books.n; i++)
+        code = open_book(c, i, found, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (s->books[i].id[0] && !found[i])
+            tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "Price book %s, which the document names, is not in this file.",
+                          s->books[i].id);
+    free(found);
+    return code;
+}
+
+/* --- days, a void --- */
+
+static void open_day(tb__checking *c, size_t at)
+{
+    const tb_tollproof_part *part = &c->bundle->days.parts[at];
+    char what[40] = "the usage of ";
+    tb__check_date(part->day, what + strlen(what));
+    tb_check_day *day = &c->days[at];
+    *day = (tb_check_day){.index = -1, .day = part->day, .text = part->text};
+    const bool in_log = check_salted(c, what, TB_PROOF_USAGE, 0, part, &day->index);
+    if (in_log && part->of >= day->index)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Entry %lld of the log says that a later one, %lld, is the first of its day.",
+                      (long long)day->index, (long long)part->of);
+    if (at && day->index <= day[-1].index)
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The usage of %s is not in its place: days ascend by their entries, each once.", what + 13);
+}
+
+/* What a void says: {"number":"2026-000012","voided":"2026-11-03T10:00:00Z"}. Points to the moment, of 20 bytes; NULL: it is not of
+ * this document. */
+static const char *void_moment(const char *number, tb_text text)
+{
+    char head[64];
+    const int len = snprintf(head, sizeof head, "{\"number\":\"%s\",\"voided\":\"", number);
+    int64_t us;
+    const char *at = text.data + len;
+    if (text.len != (size_t)len + 22 || memcmp(text.data, head, (size_t)len) != 0 || memcmp(at + 20, "\"}", 2) != 0) return NULL;
+    return tb_rfc3339_parse(at, 20, &us, NULL) ? NULL : at;
+}
+
+static void open_void(tb__checking *c)
+{
+    const tb_tollproof_part *part = &c->bundle->voided;
+    int64_t index = 0;
+    if (!part->text.data) return;
+    const char *number = c->has_paper ? c->paper.statement.number : "", *moment = void_moment(number, part->text);
+    if (!moment) tb__check_set(c, TB_CHECK_VOID, TB_CHECK_UNABLE, "The file has a void, but not of this document.");
+    else if (!check_salted(c, "the void", TB_PROOF_VOID, 0, part, &index))
+        tb__check_set(c, TB_CHECK_VOID, TB_CHECK_UNABLE, "The file says that the document is void, but the log does not.");
+    else
+        tb__check_set(c, TB_CHECK_VOID, TB_CHECK_DIFFERS, "Document %s was made void at %.20s (entry %lld of the log): nothing is due by it.", number,
+                      moment, (long long)index);
+}
+
+/* --- all --- */
+
+static void tell_opened(tb__checking *c)
+{
+    const tb_tollproof *b = c->bundle;
+    const size_t n = b->books.n + b->days.n + b->earlier.n + (b->is_receipts ? 0 : 2) + (b->voided.text.data != NULL);
+    if (!c->has_checkpoint) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The checkpoint cannot be read.");
+    tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_OK, "All %zu are entries of the log under this checkpoint.", n);
+    if (b->is_receipts) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK, "%zu days of usage were opened.", b->days.n);
+    else
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK,
+                      "The document, its terms, %zu price book%s, %zu day%s of usage and %zu earlier document%s were opened; the document's own "
+                      "SHA-256 is right.", b->books.n, b->books.n == 1 ? "" : "s", b->days.n, b->days.n == 1 ? "" : "s", b->earlier.n,
+                      b->earlier.n == 1 ? "" : "s");
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void find_doubles(tb__checking *c)
+{
+    qsort(c->indexes, c->n_indexes, sizeof *c->indexes, by_value);
+    for (size_t i = 1; i < c->n_indexes; i++)
+        if (c->indexes[i] == c->indexes[i - 1])
+            tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS, "Entry %lld of the log is in this file twice.", (long long)c->indexes[i]);
+}
+
+static tb_code make_lists(tb__checking *c, tb_error *err)
+{
+    const tb_tollproof *b = c->bundle;
+    c->days = tb_alloc_zero(NULL, b->days.n + 1, sizeof *c->days);
+    c->indexes = tb_alloc_zero(NULL, b->days.n + b->books.n + b->earlier.n + 3, sizeof *c->indexes);
+    c->books = tb_alloc_zero(NULL, b->books.n + 1, sizeof *c->books);
+    c->earlier = tb_alloc_zero(NULL, b->earlier.n + 1, sizeof *c->earlier);
+    return c->days && c->indexes && c->books && c->earlier ? TB_OK : tb_no_memory(err);
+}
+
+tb_code tb__check_entries(tb__checking *c, tb_error *err)
+{
+    const tb_tollproof *b = c->bundle;
+    tb_code code = make_lists(c, err);
+    if (!code && !b->is_receipts) code = open_document(c, err);
+    if (!code && !b->is_receipts) code = open_books(c, err);
+    for (size_t i = 0; !code && i < b->days.n; i++)
+        open_day(c, i);
+    for (size_t i = 0; !code && i < b->earlier.n; i++)
+        code = open_earlier(c, i, err);
+    if (code) return code;
+    open_void(c);
+    find_doubles(c);
+    tell_opened(c);
+    return TB_OK;
+}

@@ -1,0 +1,48 @@
+/* The steps of a check (bundle.h), between the files that do them. */
+#ifndef TOLLBOOK_CHECK_STEPS_H
+#define TOLLBOOK_CHECK_STEPS_H
+
+#include "tollbook/bundle.h"
+#include "tollbook/invoice.h"
+
+typedef struct tb__check_name {
+    char text[65];
+} tb__check_name;
+
+typedef struct tb__checking {
+    const tb_check_input *in;
+    const tb_note_key *key; /* of the log; NULL: not known */
+    const tb_tollproof *bundle;
+    tb_check_result *out;
+    tb_checkpoint checkpoint;
+    bool has_checkpoint; /* it could be read, whoever signed it */
+    tb_paper paper;
+    bool has_paper;
+    tb_check_day *days;     /* the bundle's */
+    int64_t *indexes;       /* of all entries that were opened */
+    size_t n_indexes;
+    tb__check_name *books;  /* the bundle's: SHA-256, in hex */
+    tb__check_name *earlier; /* the bundle's: numbers, "" where one cannot be read */
+} tb__checking;
+
+/* Sets a step, unless it has failed before: the first reason stays. */
+void tb__check_set(tb__checking *c, tb_check_name step, tb_check_state state, const char *fmt, ...) TB_PRINTF(4, 5);
+static inline bool tb__check_is_ok(const tb__checking *c, tb_check_name step)
+{
+    return c->out->steps[step].state == TB_CHECK_OK;
+}
+
+/* signed.c: signature, witness, consistency. */
+void tb__check_signature(tb__checking *c);
+void tb__check_witnesses(tb__checking *c);
+void tb__check_growth(tb__checking *c);
+/* opened.c: commitments, inclusion, void. Makes the lists of days, indexes, books and earlier documents, which the caller frees.
+ * TB_E_NOMEM. */
+TB_MUST_USE tb_code tb__check_entries(tb__checking *c, tb_error *err);
+/* counted.c: usage. TB_E_NOMEM. */
+TB_MUST_USE tb_code tb__check_usage(tb__checking *c, tb_error *err);
+
+/* "2026-10-05", terminated. */
+void tb__check_date(int64_t day, char out[11]);
+
+#endif

@@ -1,0 +1,244 @@
+/* Opening entries of the log of documents: which days were rated at a data version, and what an entry commits to, with its salt and
+ * its proof. What is stored is read, days are made again as of their entry's version, and terms are the caller's. Content that does
+ * not open its commitment is not handed out. */
+#include "store/proof/log.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tollbook/calendar.h"
+#include "tollbook/retain.h"
+
+static void name_day(int64_t day, char ret[20])
+{
+    tb_time_format(day * TB_US_PER_DAY, ret);
+    ret[10] = 0;
+}
+
+/* --- the days of a month --- */
+
+typedef struct finding {
+    tb_store *store;
+    int64_t account, known;
+    int64_t began; /* version at which the log began */
+    int64_t first, first_version; /* the day's first entry; -1: none */
+} finding;
+
+/* The day's newest entry that was read by the version; -1: none. */
+static tb_code newest_of(finding *f, int64_t day, int64_t *ret, tb_error *err)
+{
+    char name[20];
+    sqlite3_stmt *s;
+    bool row = true;
+    *ret = f->first = -1;
+    name_day(day, name);
+    tb_code code = tb__sql(f->store, TB__SQL_PROOF_ENTRIES_OF, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, f->account);
+    sqlite3_bind_text(s, 3, tb_proof_type_name(TB_PROOF_USAGE), -1, SQLITE_STATIC);
+    while (!code && !(code = tb__step(f->store, s, &row, err)) && row) {
+        const int64_t index = sqlite3_column_int64(s, 0), version = sqlite3_column_int64(s, 2);
+        if (version <= f->known) *ret = index;
+        if (f->first >= 0) continue;
+        f->first = index;
+        f->first_version = version;
+    }
+    sqlite3_clear_bindings(s);
+    return code;
+}
+
+static tb_code changed_before(int64_t day, tb_error *err)
+{
+    char name[20];
+    name_day(day, name);
+    return tb_fail(err, TB_E_NOT_KEPT, NULL, "The document was made before the log of documents began, and the usage of %s changed in"
+                   " between: it cannot be proven.", name);
+}
+
+/* A document is older than the log: its days' first entries are of that usage, unless it changed in between. A first entry
+ * of a day that had none when the log began is later. */
+static tb_code older_entry(finding *f, int64_t day, int64_t *ret, tb_error *err)
+{
+    const int64_t values[5] = {f->account, tb_month_from_day(day), day, f->known, f->first_version};
+    int64_t came = 0;
+    tb_buf text;
+    tb_code code = tb__int_of(f->store, TB__SQL_PROOF_CAME, values, 5, 0, &came, err);
+    *ret = f->first;
+    if (code || !came) return code;
+    tb_buf_init(&text, TB_PROOF_DAY_MAX, NULL);
+    code = tb__proof_day_text(f->store, f->account, day, f->known, &text, err);
+    if (!code && text.len) code = changed_before(day, err);
+    tb_buf_release(&text);
+    *ret = -1;
+    return code;
+}
+
+tb_code tb_store_proof_days(tb_store *store, int64_t account, int64_t month, uint64_t known, tb_proof_day **ret_days, size_t *ret_n,
+                            tb_error *err)
+{
+    finding f = {.store = store, .account = account, .known = known > INT64_MAX ? INT64_MAX : (int64_t)known};
+    const int64_t end = tb_month_first_day(month + 1);
+    tb_proof_day *days = malloc(31 * sizeof *days);
+    size_t n = 0;
+    tb_code code = days ? tb__int_of(store, TB__SQL_PROOF_BEGAN, NULL, 0, 0, &f.began, err) : tb_no_memory(err);
+    for (int64_t day = tb_month_first_day(month); !code && day < end; day++) {
+        int64_t index = -1;
+        code = newest_of(&f, day, &index, err);
+        if (!code && index < 0 && f.first >= 0 && f.known < f.began) code = older_entry(&f, day, &index, err);
+        if (!code && index >= 0) days[n++] = (tb_proof_day){day, index};
+    }
+    if (code) {
+        free(days);
+        return code;
+    }
+    *ret_days = days;
+    *ret_n = n;
+    return TB_OK;
+}
+
+/* --- entries --- */
+
+tb_code tb_store_proof_find(tb_store *store, tb_proof_type type, int64_t account, const char *subject, int64_t *ret_index, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    *ret_index = -1;
+    if (store->schema < TB__SCHEMA_OF_PROOFS) return TB_OK;
+    tb_code code = tb__sql(store, TB__SQL_PROOF_ENTRIES_OF, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, subject, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 2, type == TB_PROOF_BOOK ? 0 : account); /* a book is of no account */
+    sqlite3_bind_text(s, 3, tb_proof_type_name(type), -1, SQLITE_STATIC);
+    code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    *ret_index = sqlite3_column_int64(s, 0);
+    sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    return TB_OK;
+}
+
+/* One entry that is opened. */
+typedef struct opening {
+    tb_store *store;
+    int64_t index, account, version;
+    char subject[80];
+    tb_proof_entry entry;
+} opening;
+
+static tb_code load_entry(opening *o, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(o->store, TB__SQL_PROOF_ENTRY_BY_ID, &o->index, 1, &s, err);
+    if (!code) code = tb__step(o->store, s, &row, err);
+    if (code) return code;
+    if (!row) return tb_fail(err, TB_E_NOT_FOUND, NULL, "The log of documents has no entry %" PRId64 ".", o->index);
+    const char *subject = (const char *)sqlite3_column_text(s, 2), *bytes = (const char *)sqlite3_column_text(s, 3);
+    o->account = sqlite3_column_int64(s, 1);
+    o->version = sqlite3_column_int64(s, 4);
+    code = subject && bytes ? tb__copy_text(s, 2, o->subject, sizeof o->subject, err) : tb_no_memory(err);
+    if (!code) code = tb_proof_entry_read(bytes, (size_t)sqlite3_column_bytes(s, 3), &o->entry, err);
+    sqlite3_reset(s);
+    return code == TB_E_VALIDATION ? tb_fail(err, TB_E_CORRUPT, "proof_entry", "Entry %" PRId64 " of the log of documents is damaged."
+                                             " Run verify.", o->index) : code;
+}
+
+static tb_code read_stored(opening *o, tb__statement of, tb_buf *out, tb_error *err)
+{
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql(o->store, of, &s, err);
+    if (code) return code;
+    sqlite3_bind_text(s, 1, o->subject, -1, SQLITE_STATIC);
+    if (of != TB__SQL_PROOF_BOOK_TEXT) sqlite3_bind_int64(s, 2, o->account);
+    code = tb__step(o->store, s, &row, err);
+    if (!code && row && of == TB__SQL_PROOF_VOID_OF) tb__proof_void_text(o->subject, sqlite3_column_int64(s, 0), out);
+    else if (!code && row) tb_buf_add(out, sqlite3_column_blob(s, 0), (size_t)sqlite3_column_bytes(s, 0));
+    if (row) sqlite3_reset(s);
+    sqlite3_clear_bindings(s);
+    return code ? code : tb_buf_check(out, err);
+}
+
+/* Hours that retention may have taken. */
+static tb_code read_usage_day(opening *o, tb_buf *out, tb_error *err)
+{
+    tb_kept kept;
+    char first[8];
+    tb_code code = tb_store_kept(o->store, o->account, &kept, err);
+    if (code) return code;
+    if (tb_month_from_day(o->entry.day) >= kept.hours)
+        return tb__proof_day_text(o->store, o->account, o->entry.day, o->version, out, err);
+    tb_month_format(kept.hours, first);
+    return tb_fail(err, TB_E_NOT_KEPT, NULL, "The usage of %s is no longer kept by the hour, so what was rated of it cannot be shown;"
+                   " that from %s on is.", o->subject, first);
+}
+
+static tb_code read_content(opening *o, tb_text given, tb_buf *out, tb_error *err)
+{
+    switch (o->entry.type) {
+    case TB_PROOF_USAGE: return read_usage_day(o, out, err);
+    case TB_PROOF_BOOK: return read_stored(o, TB__SQL_PROOF_BOOK_TEXT, out, err);
+    case TB_PROOF_INVOICE: return read_stored(o, TB__SQL_PROOF_INVOICE_TEXT, out, err);
+    case TB_PROOF_VOID: return read_stored(o, TB__SQL_PROOF_VOID_OF, out, err);
+    default:
+        tb_buf_add(out, given.data, given.len);
+        return tb_buf_check(out, err);
+    }
+}
+
+/* What no longer is what the entry commits to. */
+static tb_code other_content(const opening *o, tb_proof_opened *ret, tb_error *err)
+{
+    int64_t forgotten = 0;
+    tb_code code = tb__int_of(o->store, TB__SQL_PROOF_FORGOTTEN, &o->account, 1, 0, &forgotten, err);
+    ret->forgotten = !code && forgotten;
+    ret->changed = o->entry.type == TB_PROOF_USAGE;
+    if (code) return code;
+    const char *why = forgotten ? ", for the customer was forgotten" : o->entry.type == TB_PROOF_USAGE ? ": its usage changed before the month was run"
+                                                                                                        : "";
+    return tb_fail(err, TB_E_NOT_KEPT, NULL, "What entry %" PRId64 " of the log of documents commits to (%s %s) is no longer kept%s.",
+                   o->index, tb_proof_type_name(o->entry.type), o->subject, why);
+}
+
+tb_code tb_store_proof_open(tb_store *store, int64_t index, tb_text terms, tb_proof_opened *ret, tb_buf *out, tb_error *err)
+{
+    opening o = {.store = store, .index = index};
+    uint8_t seed[TB_PROOF_SEED];
+    bool there = false;
+    const size_t at = out->len;
+    tb_code code = load_entry(&o, err);
+    if (!code) code = tb__proof_seed(store, seed, &there, err);
+    if (!code && !there) code = tb_fail(err, TB_E_CORRUPT, "secret", "The seed of the log of documents is missing. Run verify.");
+    if (!code) code = read_content(&o, terms, out, err);
+    if (code) return code;
+    const tb_text text = {out->len > at ? out->data + at : "", out->len - at};
+    *ret = (tb_proof_opened){.entry = o.entry, .index = index, .at = at, .len = text.len};
+    tb__proof_salt(seed, index, text, ret->salt);
+    const tb_merkle_hash hash = o.entry.type == TB_PROOF_BOOK ? tb_proof_digest(text.data, text.len)
+                                                              : tb_proof_commit(ret->salt, text.data, text.len);
+    return tb_merkle_same(&hash, &o.entry.hash) ? TB_OK : other_content(&o, ret, err);
+}
+
+/* --- proofs --- */
+
+tb_code tb_store_proof_path(tb_store *store, int64_t size, int64_t index, tb_merkle_proof *ret, tb_error *err)
+{
+    const tb_tile_reader reader = tb__proof_reader(store);
+    return tb_merkle_prove_entry(&reader, size, index, ret, err);
+}
+
+tb_code tb_store_proof_growth(tb_store *store, int64_t old_size, int64_t new_size, tb_merkle_proof *ret, tb_error *err)
+{
+    const tb_tile_reader reader = tb__proof_reader(store);
+    return tb_merkle_prove_growth(&reader, old_size, new_size, ret, err);
+}
+
+/* --- documents without terms --- */
+
+tb_code tb_store_proof_termless(tb_store *store, int64_t after, size_t most, int64_t **ret_places, size_t *ret_n, tb_error *err)
+{
+    const int64_t values[2] = {after, (int64_t)most};
+    return tb__list_ints(store, TB__SQL_PROOF_TERMLESS, values, 2, ret_places, ret_n, err);
+}

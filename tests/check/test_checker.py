@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+"""tollbook-check, the executable: what it trusts, remembers, reads and says. Its files are receipts, which need no rating; documents
+are in test_mutations.py. Logs and signatures are bundle_maker's."""
+import gzip
+import json
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from random import Random
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+BUILD = Path(os.environ.get("TB_BUILD") or SOURCE / "build" / "dev")
+sys.path.insert(0, str(SOURCE / "tests"))
+import script  # noqa: E402, F401: skips are told
+import bundle_maker  # noqa: E402
+from bundle_maker import Log, Signer, canonical  # noqa: E402
+
+CHECKER = BUILD / "tollbook-check"
+NAME = "example.com/tollbook"
+LOG = Signer(NAME, b"seed of a log's key, of 32 bytes")
+OTHER = Signer(NAME, b"another seed of a log's key, 32b")
+WITNESS = Signer("witness.example/w1", b"seed of a witness, of 32 bytes..", witness=True)
+STRANGER = Signer("witness.example/w2", b"another seed of a witness, 32 b.", witness=True)
+VOID = canonical({"commit": bundle_maker.b64(bytes(32)), "type": "void", "v": 1}).encode()
+
+
+class Case(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.world = bundle_maker.World(LOG, Random(7), [WITNESS], days=2, hours=1)
+        cls.log = cls.world.log
+        cls.size = len(cls.log.entries)
+
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def receipts(self, log=None, size=None, name="r"):
+        """A file of October's receipts, under a checkpoint of the log."""
+        log = log or self.log
+        found = self.world.receipts(1, "2026-10")
+        found["checkpoint"] = log.checkpoint(size)
+        for day in found["days"]:
+            day["proof"] = log.proof(int(day["proof"].split("\n")[1].split(" ")[1]), size)
+        return self.file(name, bundle_maker.write(found))
+
+    def check(self, *words, status=0, says=".", key=LOG.vkey, stdin=b""):
+        words = [str(word) for word in (*words, *(["--key", key] if key else []))]
+        done = subprocess.run([CHECKER, *words], input=stdin, capture_output=True, timeout=60, check=False)
+        said = done.stdout.decode() + done.stderr.decode()
+        self.assertEqual(done.returncode, status, said)
+        self.assertRegex(said, says)
+        return said
+
+    def json(self, *words, **more):
+        return [json.loads(line) for line in self.check(*words, "--json", **more).splitlines()]
+
+    def tiles(self, log):
+        """A folder with the tiles of a log of at most 256 entries."""
+        folder = self.folder / "tiles"
+        at = folder / "tile" / "0" / "000.p"
+        at.mkdir(parents=True, exist_ok=True)
+        (at / str(len(log.entries))).write_bytes(b"".join(log.tree.leaves))
+        return folder
+
+    def grown(self, n=1):
+        return Log(LOG, [*self.log.entries, *[VOID] * n], [WITNESS])
+
+    def forked(self, more=0):
+        """Another log of the same key, of which one entry is another one that no receipt has."""
+        return Log(LOG, [self.log.entries[0], VOID, *self.log.entries[2:], *[VOID] * more], [WITNESS])
+
+
+class Reading(Case):
+    def test_what_is_right_is_said_in_ten_lines(self):
+        said = self.check(self.receipts(), "--witness", WITNESS.vkey, says="r: RIGHT. This is the usage of 2026-10 so far.")
+        self.assertLessEqual(len(said.splitlines()), 10)
+        for step in "signature", "witness", "commitments", "inclusion", "usage":
+            self.assertRegex(said, rf"  {step} +ok ")
+        self.assertIn("does not show that all usage reached the log", said)
+
+    def test_json(self):
+        found, = self.json(self.receipts(), "--witness", WITNESS.vkey)
+        self.assertEqual((found["ok"], found["status"], found["invoice"], found["month"], found["log"], found["size"]),
+                         (True, 0, None, "2026-10", NAME, self.size))
+        self.assertEqual([(one["name"], one["ok"]) for one in found["checks"]],
+                         [(name, True) for name in ("signature", "witness", "commitments", "inclusion", "usage")])
+        self.assertTrue(all(one["detail"] for one in found["checks"]))
+
+    def test_compressed_and_standard_input(self):
+        data = self.receipts().read_bytes()
+        packed = gzip.compress(data)
+        self.check(self.file("r.gz", packed))
+        self.check("-", stdin=data)
+        self.check("-", stdin=packed)
+        self.check(self.file("cut.gz", packed[:-20]), status=2, says="cut.gz is not whole")
+        self.check(self.file("more.gz", packed + b"x"), status=2, says="more.gz is not whole")
+        self.check(self.file("wrong.gz", packed[:30] + bytes([packed[30] ^ 255]) + packed[31:]), status=2, says="is not whole|expected")
+        self.check(self.file("twice.gz", packed + packed), status=2)
+
+    def test_what_is_no_bundle(self):
+        self.check(self.file("empty", ""), status=2, says="empty: NOT CHECKED")
+        self.check(self.folder / "none", status=2, says="none cannot be read: No such file")
+        self.check(self.folder, status=2, says="cannot be read")
+        found, = self.json(self.folder / "none", status=2)
+        self.assertEqual((found["ok"], found["log"], found["size"]), (False, None, None))
+        self.check(self.file("r", self.receipts().read_bytes()[:-1]), status=2, says="Byte [0-9]+: the text ends where } is expected")
+        self.check(self.file("name\x1b[2J", ""), status=2, says=r"name\\x1b")  # nothing of it reaches the terminal
+
+    def test_of_several_files_the_gravest_counts(self):
+        right, wrong, none = self.receipts(), self.receipts(Log(OTHER, self.log.entries), name="wrong"), self.folder / "none"
+        for status, files in ((0, (right, right)), (2, (right, none)), (1, (none, wrong, right)), (1, (wrong, none))):
+            found = self.json(*files, status=status)
+            self.assertEqual([one["file"] for one in found], [str(file) for file in files])
+
+    def test_days_of_receipts(self):
+        found = self.world.receipts(1, "2026-10")
+        self.check(self.file("r", bundle_maker.write({**found, "days": found["days"] + found["days"][:1]})), status=1, says="in this file twice")
+        self.check(self.file("r", bundle_maker.write({**found, "days": found["days"][::-1]})), status=2, says="not in its place")
+        self.check(self.file("r", bundle_maker.write({**found, "month": "2026-09"})), status=1, says="is of another month")
+        late = self.world.receipts(1, "2026-09")
+        self.assertEqual([day["of"] is None for day in late["days"]], [True, False])
+        self.check(self.file("r", bundle_maker.write(late)))
+        first = self.world.day(late["days"][1]["of"])
+        days = sorted([*late["days"], first], key=lambda day: int(day["proof"].split("\n")[1][6:]))
+        self.check(self.file("r", bundle_maker.write({**late, "days": days})), status=1, says="of a day that is in this file twice")
+
+
+class Trust(Case):
+    def test_the_key(self):
+        file = self.receipts()
+        self.check(file, key=None, status=2, says=r"(?s)key of the log example.com/tollbook is not known.*--key VKEY")
+        self.check(file, key=self.file("vkey", LOG.vkey + "\n"))
+        self.check(file, key=OTHER.vkey, status=1, says="signed by another key")
+        self.check(file, key=Signer("example.org", LOG.seed).vkey, status=2, says="key is of the log example.org, but the file is of")
+        self.check(file, key=WITNESS.vkey, status=2, says="this is the key of a witness")
+        self.check(file, key="none", status=2, says="--key: none is no verifier key, and no file with one")
+        self.check(file, key=LOG.vkey[:-3] + "AA=", status=2, says="--key: ")
+        note = self.log.checkpoint()
+        forged = note.replace(note.split(" ")[2].split("\n")[0], bundle_maker.b64(LOG.id + OTHER.sign(b"x")))
+        data = file.read_bytes().replace(json.dumps(note, ensure_ascii=False)[1:-1].encode(), json.dumps(forged, ensure_ascii=False)[1:-1].encode())
+        self.check(self.file("r", data), status=1, says="signature of example.com/tollbook under the checkpoint is wrong")
+
+    def test_witnesses(self):
+        file = self.receipts()
+        self.check(file, "--witness", STRANGER.vkey, status=2, says="witness.example/w2 has not signed")
+        self.check(file, "--witness", WITNESS.vkey, "--witness", STRANGER.vkey, status=2, says="witness.example/w2 has not signed")
+        self.check(file, "--witness", LOG.vkey, status=2, says="key of a log, not of a witness")
+        self.check(file, "--witness", WITNESS.vkey, "--witness", WITNESS.vkey, status=2, says="witness")
+        both = Log(LOG, self.log.entries, [WITNESS, STRANGER])
+        self.check(self.receipts(both), "--witness", WITNESS.vkey, "--witness", STRANGER.vkey, says="witness.example/w2 \\(2025-12-01T00:00:00Z\\)")
+        lying = Signer(WITNESS.name, STRANGER.seed, witness=True)
+        lying.id = WITNESS.id
+        self.check(self.receipts(Log(LOG, self.log.entries, [lying])), "--witness", WITNESS.vkey, status=1, says="witness's signature .* is wrong")
+
+    def test_since(self):
+        file, old, new = self.receipts(), self.file("old", self.log.checkpoint(5)), self.file("new", self.grown().checkpoint())
+        self.check(file, "--since", self.file("same", self.log.checkpoint()), says="consistency +ok")
+        self.check(file, "--since", old, status=2, says=r"no proof .* 5 entries of \S+old.*\?since=5")
+        self.check(file, "--since", new, status=1, says=f"has {self.size} entries, but \\S+new has {self.size + 1}, and a log never shrinks")
+        self.check(file, "--since", self.file("fork", self.forked().checkpoint()), status=1, says="There are two logs")
+        self.check(file, "--since", self.file("other", Log(OTHER, self.log.entries).checkpoint()), status=2, says="is none of this log")
+        self.check(file, "--since", self.file("text", "text"), status=2, says="is none of this log")
+        self.check(file, "--since", self.folder / "none", status=2, says="none cannot be read")
+
+    def test_tiles(self):
+        file, old, new = self.receipts(), self.file("old", self.log.checkpoint(5)), self.file("new", self.grown().checkpoint())
+        tiles = self.tiles(self.grown())  # wider ones than are asked for
+        self.check(file, "--since", old, "--tiles", tiles, says="only grew between the checkpoints of 5 entries")
+        self.check(file, "--since", new, "--tiles", tiles, says="only grew")
+        forked = self.forked()
+        self.check(file, "--since", self.file("fork", forked.checkpoint(5)), "--tiles", tiles, status=1, says="not shown to begin with the 5")
+        self.check(file, "--since", old, "--tiles", self.folder, status=2, says="there is no tile/0/000.p/")
+
+
+class Remembering(Case):
+    def setUp(self):
+        super().setUp()
+        self.trust = self.folder / "trust"
+
+    def use(self, *words, key=None, **more):
+        return self.check(*words, "--trust-on-first-use", self.trust, key=key, **more)
+
+    def test_the_key_is_needed_once(self):
+        file = self.receipts()
+        self.use(file, status=2, says="is not known")
+        self.assertFalse(self.trust.exists())
+        self.use(file, key=LOG.vkey)
+        self.assertEqual(stat.S_IMODE(self.trust.stat().st_mode), 0o600)
+        self.assertEqual(json.loads(self.trust.read_text()), {"v": 1, "logs": [{"key": LOG.vkey, "checkpoint": self.log.checkpoint()}]})
+        before = self.trust.stat().st_ino
+        self.use(file, says="has no entry more")
+        self.assertEqual(self.trust.stat().st_ino, before)  # not written again
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["r", "trust"])
+
+    def test_another_key_is_refused(self):
+        self.use(self.receipts(), key=LOG.vkey)
+        kept = self.trust.read_bytes()
+        other = self.receipts(Log(OTHER, self.log.entries))
+        self.use(other, status=1, says="signed by another key")
+        self.use(other, key=OTHER.vkey, status=1, says="Another key .* was trusted before")
+        self.assertEqual(self.trust.read_bytes(), kept)
+
+    def test_growth(self):
+        grown = self.grown(3)
+        small, large, fork = self.receipts(), self.receipts(grown, name="large"), self.receipts(self.forked(), name="fork")
+        self.use(small, key=LOG.vkey)
+        kept = self.trust.read_bytes()
+        self.use(large, status=2, says=rf"no proof .*\?since={self.size}")
+        self.use(fork, status=1, says="There are two logs")
+        self.use(self.receipts(self.forked(3), name="longer"), "--tiles", self.tiles(grown), status=1, says="not shown to begin")
+        self.assertEqual(self.trust.read_bytes(), kept)
+        self.use(large, "--tiles", self.tiles(grown), says="only grew")
+        self.assertEqual(json.loads(self.trust.read_text())["logs"][0]["checkpoint"], grown.checkpoint())
+        self.use(small, status=1, says="a log never shrinks")
+        self.use(small, "--tiles", self.tiles(grown), says="only grew")
+        self.assertEqual(json.loads(self.trust.read_text())["logs"][0]["checkpoint"], grown.checkpoint())
+
+    def test_files_of_one_run(self):
+        grown = self.grown(3)
+        small, large = self.receipts(), self.receipts(grown, name="large")
+        self.use(large, small, key=LOG.vkey)
+        self.assertEqual(json.loads(self.trust.read_text())["logs"][0]["checkpoint"], grown.checkpoint())
+        self.trust.unlink()
+        self.use(small, self.receipts(self.forked(), name="fork"), key=LOG.vkey, status=1, says="another file of this run")
+
+    def test_the_file(self):
+        file = self.receipts()
+        self.trust.write_text("{}")
+        self.use(file, key=LOG.vkey, status=2, says="trust is no file of --trust-on-first-use")
+        self.trust.unlink()
+        self.trust = self.folder / "none" / "trust"
+        self.use(file, key=LOG.vkey, status=2, says="trust cannot be written: No such file")
+
+
+class CommandLine(Case):
+    def test_options(self):
+        for words, says in (((), "No file is given"), (("f", "--kye", "k"), 'no option "--kye". Did you mean "--key"'), (("f", "--since"), "needs a value"),
+                            (("f", "--since="), "needs a value"), (("f", "--tiles", "a", "--tiles", "b"), "given twice"), (("f", "--json=1"), "takes no value"),
+                            (("-x",), 'no option "-x"'), (("--", "--none"), "--none cannot be read")):
+            self.check(*words, key=None, status=2, says=says)
+        self.check("--version", key=None, says=r"^tollbook-check 1\.")
+
+    def test_help_and_man_page_name_every_option(self):
+        said = self.check("--help", key=None)
+        options = set(re.findall(r"^  (--[a-z-]+)", said, re.M))
+        self.assertEqual(options, {"--key", "--witness", "--since", "--tiles", "--trust-on-first-use", "--json", "--help", "--version"})
+        page = (SOURCE / "server/packaging/tollbook-check.1.in").read_text().replace("\\-", "-")
+        self.assertEqual(options, set(re.findall(r"--[a-z][a-z-]+", page)))
+
+    def test_it_stands_alone(self):
+        needed = set(re.findall(r"NEEDED.*\[(\w+)", subprocess.run(["readelf", "-d", CHECKER], capture_output=True, text=True, check=True).stdout))
+        self.assertLessEqual(needed, {"libsodium", "libz", "libxxhash", "libjansson", "libc", "libm", "libasan", "libubsan", "libtsan"})
+        stripped = self.folder / "stripped"
+        subprocess.run(["strip", "-o", stripped, CHECKER], check=True)
+        self.assertLess(stripped.stat().st_size, 2 << 20)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+"""The parts of docs/examples/check.py against what others published, and against texts that are made to cost much."""
+import base64
+import gzip
+import json
+import os
+import sys
+import unittest
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
+sys.path[:0] = [str(SOURCE / "docs/examples"), str(SOURCE / "tests")]
+import check  # noqa: E402
+from script import LONG  # noqa: E402
+import bundle_maker as maker  # noqa: E402
+
+# RFC 8032, 7.1: public key, message, signature.
+ED25519 = [
+    ("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
+     "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b"),
+    ("3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c", "72",
+     "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"),
+    ("fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
+     "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a"),
+]
+# The note of Go's package note, https://sum.golang.org/latest at a moment, and a checkpoint that a public witness cosigned.
+PETER = "PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW"
+TEXT = "If you think cryptography is the answer to your problem,\nthen you don't know what your problem is.\n"
+SIGNED = TEXT + "\n\u2014 PeterNeumann x08go/ZJkuBS9UG/SffcvIAQxVBtiFupLLr8pAcElZInNIuGUgYN1FFYC2pZSNXgKvqfqdngotpRZb6KE6RyyBwJnAM=\n"
+GO = "sum.golang.org+033de0ae+Ac4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8"
+LATEST = ("go.sum database tree\n65209736\n5+uGFjx6xBZG8ip1+wi77v+grwbhhukIrxEUS8PXvRo=\n\n"
+          "\u2014 sum.golang.org Az3grnbssgK7ubgFX36gVETtNv0U23qxyAhAMai2QUfeGa3nB/akvkMdlUErfcZz7l/R3cVtYspg3dxXABkGZZKdsQ8=\n")
+WITNESS = "witness.navigli.sunlight.geomys.org+a3e00fe2+BNy/co4C1Hn1p+INwJrfUlgz7W55dSZReusH/GhUhJ/G"
+COSIGNED = ("coachandhorses2026h1.staging.certificate.transparency.goog\n185550722\nYXAM0VmnrfvLaBCOOYSJhCaE5F10oGBOo+hkbDa1kng=\n\n"
+            "\u2014 witness.navigli.sunlight.geomys.org o+AP4gAAAABqb7DzNrGFRJnQ9vrJ8xpnwZytnr/ZYczDIsvwvouiSjwOjn7a72ccxBk+lKnZ7dKqkYKER1s/"
+            "KxLTaVwQD7lJZTC/CQ==\n")
+# Certificate Transparency's tree of 8 entries (its source has them as test data), and roots of its first n.
+LEAVES = [bytes.fromhex(text) for text in ("", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f")]
+ROOTS = {0: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", 1: "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+         2: "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125", 3: "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+         8: "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"}
+
+
+def note_of(vkey, note):
+    """(time, True where the key's signature is right) of a note."""
+    key, (text, signatures) = check.Key(vkey), check.read_note(note)
+    return key.has_signed(text, next(value for name, id_, value in signatures if (name, id_) == (key.name, key.id)))
+
+
+class Signatures(unittest.TestCase):
+    def test_rfc_8032(self):
+        for key, message, signature in ED25519:
+            key, message, signature = map(bytes.fromhex, (key, message, signature))
+            self.assertTrue(check.is_signed(key, message, signature))
+            for wrong in (signature[:-1], signature + b"\0", signature[32:] + signature[:32], bytes(64), b"",
+                          signature[:32] + (int.from_bytes(signature[32:], "little") + check.ORDER).to_bytes(32, "little"),
+                          signature[:20] + bytes([signature[20] ^ 1]) + signature[21:]):
+                self.assertFalse(check.is_signed(key, message, wrong))
+            self.assertFalse(check.is_signed(key, message + b"x", signature))
+
+    def test_keys_that_every_signature_fits(self):
+        """Points of small order, and forms of points that are not the one: y of p and more, a sign of x = 0."""
+        small = [(1).to_bytes(32, "little"), bytes(32), (check.P - 1).to_bytes(32, "little")]
+        odd = [(check.P + 1).to_bytes(32, "little"), (1 | 1 << 255).to_bytes(32, "little"), check.P.to_bytes(32, "little"), b"\xff" * 32]
+        for key in small + odd:
+            for r in small + odd:
+                self.assertFalse(check.is_signed(key, b"text", r + bytes(32)), key.hex())
+        self.assertEqual([check.read_point(data) for data in odd], [None] * 4)
+
+    def test_the_generator_signs_alike(self):
+        random = Random(8032)
+        for _ in range(20 if LONG else 3):
+            signer = maker.Signer("a.example", random.randbytes(32))
+            self.assertTrue(check.is_signed(signer.public, b"text", signer.sign(b"text")))
+        self.assertEqual(maker.Signer("x", bytes.fromhex("9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60")).sign(b"").hex(),
+                         ED25519[0][2])
+
+
+class Notes(unittest.TestCase):
+    def test_published_notes(self):
+        self.assertEqual(note_of(PETER, SIGNED), 0)
+        self.assertEqual(note_of(GO, LATEST), 0)
+        self.assertEqual(note_of(WITNESS, COSIGNED), 0x6a6fb0f3)
+        self.assertIsNone(note_of(PETER, SIGNED.replace("the answer", "an answer")))
+        self.assertIsNone(note_of(GO, LATEST.replace("65209736", "65209737")))
+        self.assertIsNone(note_of(WITNESS, COSIGNED.replace("AAAABqb7Dz", "AAAABqb7D0")))
+        self.assertEqual(maker.Signer("PeterNeumann", base64.b64decode("AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz")[1:]).vkey, PETER)
+
+    def test_what_is_no_note(self):
+        line = SIGNED.partition("\n\n")[2]
+        for wrong in ("", "\n", "\n\n", TEXT, TEXT + "\n", "\x01" + SIGNED, TEXT + line, SIGNED + "more\n", SIGNED + "\n", TEXT + "\r\n" + line,
+                      *(f"{TEXT}\n{one}" for one in (
+                          "\u2014 Bad Name x08go/ZJkuBS9UG/\n", "\u2014 PeterNeumann\n", "\u2014 PeterNeumann \n", "\u2014 PeterNeumann x08go/Z\n",
+                          "\u2014 PeterNeumann x08g\n", "\u2014 Peter+Neumann x08go/ZJkuA=\n", "\u2014  x08go/ZJkuA=\n", "- PeterNeumann x08go/ZJkuA=\n",
+                          "\u2014 PeterNeumann x08go/ZJkuB=\n", "\u2014 PeterNeumann x08go/ZJkuA= \n", "\u2014 PeterNeumann x08go_ZJkuA=\n",
+                          "\u2014 PeterNeumann x08go/ZJkuA=", line * 33)), "x" * check.NOTE_TEXT_MAX + "\n\n" + line):
+            with self.assertRaises(check.Problem, msg=wrong):
+                check.read_note(wrong)
+
+    def test_what_is_no_key(self):
+        for wrong in ("", "PeterNeumann", PETER[:-1], PETER.replace("c74f", "c74e"), PETER.replace("Peter", "Peter "), PETER.replace("c74f20a3", "C74F20A3"),
+                      PETER + "+", PETER.replace("+ARpc", "+ZRpc"), "+" + PETER):
+            with self.assertRaises(check.Problem, msg=wrong):
+                check.Key(wrong)
+
+
+class Trees(unittest.TestCase):
+    def test_certificate_transparency(self):
+        tree = maker.Tree([check.leaf_hash(leaf) for leaf in LEAVES])
+        for size, root in ROOTS.items():
+            self.assertEqual(tree.root_of(0, size).hex(), root)
+
+    def test_every_proof(self):
+        """Of trees to a size: right, and wrong with another index, size, root, leaf, or a hash more or less."""
+        most = 130 if LONG else 18
+        leaves = [check.leaf_hash(str(i).encode()) for i in range(most)]
+        tree = maker.Tree(leaves)
+        for size in range(1, most):
+            root = tree.root_of(0, size)
+            for index in range(size):
+                path = tree.path(index, 0, size)
+                right = size, root, index, leaves[index], path
+                self.assertTrue(check.is_included(*right))
+                for wrong in ((size, root, index, leaves[index - 1], path), (size, tree.root_of(0, size - 1), index, leaves[index], path),
+                              (size, root, index ^ 1, leaves[index], path), (size, root, index, leaves[index], path + [root]),
+                              (size, root, index, leaves[index], path[:-1]), (size, root, size, leaves[index], path)):
+                    self.assertFalse(wrong != right and check.is_included(*wrong), (size, index))
+            for old in range(size + 1):
+                proof = tree.growth(old, 0, size) if 0 < old < size else []
+                self.assertTrue(check.is_grown(old, tree.root_of(0, old), size, root, proof), (old, size))
+                for wrong in ((old, b"\0" * 32, size, root, proof), (old, tree.root_of(0, old), size, b"\0" * 32, proof),
+                              (old, tree.root_of(0, old), size, root, proof + [root]), (size + 1, root, size, root, proof)):
+                    self.assertFalse(check.is_grown(*wrong) and old > 0, (old, size))
+                if proof:
+                    self.assertFalse(check.is_grown(old, tree.root_of(0, old), size, root, proof[:-1]))
+
+
+class Costs(unittest.TestCase):
+    """What is made to take long or much memory ends soon, with a sentence."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.signer = maker.Signer("a.example", bytes(32))
+        cls.world = maker.World(cls.signer, Random(1), days=2, hours=1)
+        cls.key = check.Key(cls.signer.vkey)
+
+    def ends(self, data, says):
+        status, said, _ = check.check(data if isinstance(data, bytes) else maker.write(data), self.key)
+        self.assertEqual(status, 2, said)
+        self.assertRegex(said[-1][2], says)
+
+    def test_files(self):
+        right = maker.write(self.world.bundle("2026-000002"))
+        with mock.patch.object(check, "FILE_MAX", 1 << 20):
+            self.ends(gzip.compress(b" " * (1 << 24)), "more than")
+            self.ends(b" " * ((1 << 20) + 1), "more than")
+        for wrong in (gzip.compress(right)[:-1], gzip.compress(right) + b"\0", gzip.compress(right) * 2):
+            self.ends(wrong, "cut short|follows its end")
+        self.ends(gzip.compress(right)[:-8] + bytes(8), "damaged")
+        self.ends(right + b"\xff", "UTF-8")
+        self.ends(b'{"v":1,"log":' + b"[" * 100000, "expected a string")
+        self.ends(b'{"v":' + b"9" * 100000, "expected a number")
+
+    def test_texts(self):
+        """Documents, terms and books are texts of whoever runs the log."""
+        for text in ("[" * 100000, '{"a":' * 100000, '{"a":' + "9" * 1000000 + "}", '{"a":1e999999999}', '{"a":NaN}', '{"a":1,"a":1}', "7", '"', ""):
+            bundle = self.world.bundle("2026-000002")
+            bundle["invoice"]["text"] = text
+            self.ends(bundle, "cannot be read|not as tollbook")
+        bundle["invoice"]["text"] = json.dumps({"sha256": 1})
+        status, said, _ = check.check(maker.write(bundle), self.key)
+        self.assertEqual(status, 1, said)
+
+    def test_lists(self):
+        bundle = self.world.bundle("2026-000002")
+        bundle["days"] = bundle["days"] * 3000
+        self.ends(bundle, "at most 4096 items")
+
+    def test_months_that_count_the_same_days(self):
+        """Terms with many months that count the same days: the lines are counted each time."""
+        from mutations import committed
+        bundle = self.world.bundle("2026-000007")
+        terms = json.loads(bundle["terms"]["text"])
+        late = terms["lates"][0]
+        cells = sum(day["text"].count("\n") for day in bundle["days"])
+        with mock.patch.object(check, "CELLS_MAX", cells - 1):
+            self.ends(bundle, "more than .* lines")
+        terms["lates"] = [late] * 1000
+        self.ends(committed(bundle, self.world.log, "terms", maker.canonical(terms))[0], "a month twice")
+
+
+if __name__ == "__main__":
+    unittest.main()
