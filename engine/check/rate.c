@@ -108,7 +108,7 @@ static void describe(rating *r)
 /* --- months --- */
 
 /* The months' own account is the document's. */
-static tb_code fill(rating *r, const tb__term_month *month, int64_t until_us, tb__filled *ret)
+static tb_code fill_month(rating *r, const tb__term_month *month, int64_t until_us, tb__filled *ret)
 {
     tb_code code = tb__days_fill(r->parts, month, until_us, ret, r->err);
     if (!code) ret->input.account = r->terms.account;
@@ -123,7 +123,7 @@ static tb_code rate_cap(rating *r, const tb__term_month *month, tb__filled *fill
     tb__filled before;
     tb_bill bill;
     if (!cap->reached) return TB_OK;
-    tb_code code = fill(r, month, until_us, &before);
+    tb_code code = fill_month(r, month, until_us, &before);
     if (code) return code;
     before.input.cap = (tb_bill_cap){.reached = false};
     code = tb_bill_rate(&before.input, NULL, &bill, r->err);
@@ -138,7 +138,7 @@ static tb_code rate_cap(rating *r, const tb__term_month *month, tb__filled *fill
 
 static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *ret_filled, tb_bill *ret_bill)
 {
-    tb_code code = fill(r, month, INT64_MAX, ret_filled);
+    tb_code code = fill_month(r, month, INT64_MAX, ret_filled);
     if (code) return code;
     code = rate_cap(r, month, ret_filled);
     if (!code) code = tb_bill_rate(&ret_filled->input, NULL, ret_bill, r->err);
@@ -320,7 +320,7 @@ static tb_code say_difference(const rating *r, const tb_statement *again, size_t
 
 /* --- the document --- */
 
-static tb_code compare(const rating *r, tb_statement *s)
+static tb_code compare_texts(const rating *r, tb_statement *s)
 {
     const tb_text stored = r->parts->invoice;
     size_t i = 0;
@@ -350,7 +350,7 @@ static tb_code make_invoice(rating *r)
     if (code) return code;
     r->rated->bytes = r->own.counted.bytes;
     r->rated->requests = r->own.counted.requests;
-    code = compare(r, &statement);
+    code = compare_texts(r, &statement);
     tb_corrected_release(&joined);
     free(books);
     return code;
@@ -381,7 +381,7 @@ static tb_code make_credit(rating *r)
     if (code) return code;
     r->rated->bytes = c->filled.counted.bytes;
     r->rated->requests = c->filled.counted.requests;
-    code = compare(r, &credit.statement);
+    code = compare_texts(r, &credit.statement);
     tb__composed_release(&credit);
     return code;
 }
@@ -405,7 +405,7 @@ static tb_code take_days(rating *r)
     return r->days ? TB_OK : tb_no_memory(r->err);
 }
 
-static tb_code rate(rating *r)
+static tb_code rate_parts(rating *r)
 {
     tb_code code = read_papers(r);
     if (code) return code;
@@ -421,7 +421,7 @@ static tb_code rate(rating *r)
     return code;
 }
 
-static void release(rating *r)
+static void release_rating(rating *r)
 {
     for (size_t i = 0; r->lists && i < r->terms.n_lates; i++) {
         free(r->lists[i].billed.parts);
@@ -451,7 +451,7 @@ tb_code tb_check_rate(const tb_check_parts *parts, tb_check_rated *ret_rated, tb
 {
     rating r = {.parts = parts, .rated = ret_rated, .err = err};
     *ret_rated = (tb_check_rated){.days = 0};
-    tb_code code = rate(&r);
-    release(&r);
+    tb_code code = rate_parts(&r);
+    release_rating(&r);
     return code;
 }
