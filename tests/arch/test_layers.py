@@ -106,7 +106,7 @@ PUBLIC = {
     "partystore": "store", "alertstore": "store", "usageclient": "store", "usageservers": "store",
     "event": "events", "eventsum": "events", "shield": "ops",
     "alerts": "ops", "accountforecast": "ops", "accountaudit": "ops", "statistics": "ops", "issue": "ops",
-    "ledger": "ops", "monthbill": "ops", "operation": "ops", "status": "ops", "whatifrun": "ops",
+    "ledger": "ops", "tollproof": "ops", "monthbill": "ops", "operation": "ops", "status": "ops", "whatifrun": "ops",
     "tollbook": "face",
 }
 

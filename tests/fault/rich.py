@@ -304,7 +304,7 @@ def proof(m):
     m.tool("proof", "start", "--proof-key-file", key, now="2026-11-10T00:00:00Z")
     for now in (DECEMBER, LOGS):
         m.tool("proof", "close-days", "--proof-key-file", key, now=now)
-    m.take(*(usage(zone, "2026-12-05", 1) for zone in (101, 201, 301)), now=LOGS)
+    m.take(*(usage(zone, day, 1) for zone in (101, 201, 301) for day in ("2026-11-05", "2026-12-05")), now=LOGS)
 
 
 def rich(folder):

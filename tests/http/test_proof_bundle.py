@@ -4,10 +4,11 @@ import base64
 import gzip
 import hashlib
 import json
+import subprocess
 import unittest
 
 import harness
-from harness import ENVIRONMENT, Server, run
+from harness import BUILD, CATALOG, ENVIRONMENT, PATIENCE, Server, run
 from test_proof import NAME, open_note, root, sha
 
 GB = 10**9
@@ -112,9 +113,12 @@ class Bundles(unittest.TestCase):
     def final(self, month):
         self.tool("invoice", "--month", month, "--finalize", "--proof-key-file", self.key)
 
-    def opened(self, number, *words):
+    def opened(self, number, *words, status=0):
+        """Verified here, and rated again by tollbook-check."""
         file = self.server.path / "x.tollproof"
         self.assertEqual(self.tool("proof bundle", "--number", number, "--out", file, *words), "")
+        done = subprocess.run([BUILD / "tollbook-check", "--key", self.vkey, file], capture_output=True, check=False, timeout=PATIENCE)
+        self.assertEqual(done.returncode, status, (done.stdout + done.stderr).decode())
         return Opened(file.read_bytes(), self.vkey)
 
     def refused(self, *words, status=1):
@@ -165,7 +169,7 @@ class Bundles(unittest.TestCase):
 
         void = corrected.document["number"]
         self.tool("invoice", "--void", void, "--proof-key-file", self.key)
-        self.assertEqual(json.loads(self.opened(void).bundle["void"]["text"]), {"number": void, "voided": NOVEMBER})
+        self.assertEqual(json.loads(self.opened(void, status=1).bundle["void"]["text"]), {"number": void, "voided": NOVEMBER})
         self.assertNotIn("void", self.opened("2026-000001").bundle)
         self.tool("verify")
 
@@ -224,6 +228,9 @@ class Bundles(unittest.TestCase):
         return Opened(self.tool("proof receipts", "--account", "1", "--month", "2026-11").encode(), self.vkey).days()
 
     def test_what_is_gone_is_said(self):
+        prepaid = json.loads(json.dumps(CATALOG))
+        prepaid["accounts"][1]["prepaid"] = True
+        self.tool("apply", "--backdated", "-", stdin=json.dumps(prepaid).encode())
         self.tool("book add", "-", stdin=json.dumps(BOOK).encode())
         self.usage("2026-09")
         self.final("2026-09")
@@ -238,7 +245,12 @@ class Bundles(unittest.TestCase):
         self.assertIn("before the log of documents began", self.refused("bundle", "--number", "2029-000001"))  # it corrects September
         self.assertEqual(self.opened("2026-000002").days(), older.days())
         self.tool("verify")
-        self.take(cell(201, "2029-01-01", 1))  # a clock alone lets nothing go
+        left = {"accounts": prepaid["accounts"][:1], "zones": prepaid["zones"][:2]}
+        self.tool("apply", "--delete", "-", stdin=json.dumps(left).encode())
+        self.tool("forget", "--account", 2)
+        self.assertEqual((self.opened("2026-000002").terms, self.opened("2026-000002").days()), (older.terms, older.days()))
+        self.tool("verify")
+        self.take(cell(101, "2029-01-01", 1))  # a clock alone lets nothing go
         self.tool("retain", "--hours", 25, "--days", 25)
         self.assertIn("no longer kept", self.refused("bundle", "--number", "2026-000002"))
         self.tool("verify")

@@ -34,7 +34,7 @@ static tb_code add_earlier(reading *r, const char *number)
     return *number ? add_name(r, &refs->earlier, &refs->n_earlier, &refs->cap_earlier, number) : TB_OK;
 }
 
-static tb_code add_month(reading *r, const tb__term_month *month)
+static tb_code add_month_refs(reading *r, const tb__term_month *month)
 {
     tb__proof_refs *refs = r->refs;
     tb_code code = TB_OK;
@@ -52,8 +52,8 @@ static tb_code add_month(reading *r, const tb__term_month *month)
 static tb_code add_late(reading *r, const tb__term_late *late)
 {
     tb_code code = add_earlier(r, late->invoice);
-    if (!code && late->n_before) code = add_month(r, late->before);
-    if (!code) code = add_month(r, &late->after);
+    if (!code && late->n_before) code = add_month_refs(r, late->before);
+    if (!code) code = add_month_refs(r, &late->after);
     for (size_t i = 0; !code && i < late->n_billed; i++)
         code = add_earlier(r, late->billed[i].number);
     return code;
@@ -66,7 +66,7 @@ tb_code tb__proof_refs_read(tb_text terms, tb__proof_refs *ret, tb_error *err)
     *ret = (tb__proof_refs){.n_days = 0};
     tb_code code = tb__terms_read(terms, NULL, 0, &t, err);
     if (code) return code;
-    if (t.n_own) code = add_month(&r, t.own);
+    if (t.n_own) code = add_month_refs(&r, t.own);
     for (size_t i = 0; !code && i < t.n_lates; i++)
         code = add_late(&r, &t.lates[i]);
     tb__terms_release(&t);

@@ -145,7 +145,7 @@ static tb_code load_entry(opening *o, tb_error *err)
                                              " Run verify.", o->index) : code;
 }
 
-static tb_code read_text(opening *o, tb__statement of, tb_buf *out, tb_error *err)
+static tb_code read_stored(opening *o, tb__statement of, tb_buf *out, tb_error *err)
 {
     sqlite3_stmt *s;
     bool row = false;
@@ -162,7 +162,7 @@ static tb_code read_text(opening *o, tb__statement of, tb_buf *out, tb_error *er
 }
 
 /* Hours that retention may have taken. */
-static tb_code read_day(opening *o, tb_buf *out, tb_error *err)
+static tb_code read_usage_day(opening *o, tb_buf *out, tb_error *err)
 {
     tb_kept kept;
     char first[8];
@@ -178,10 +178,10 @@ static tb_code read_day(opening *o, tb_buf *out, tb_error *err)
 static tb_code read_content(opening *o, tb_text given, tb_buf *out, tb_error *err)
 {
     switch (o->entry.type) {
-    case TB_PROOF_USAGE: return read_day(o, out, err);
-    case TB_PROOF_BOOK: return read_text(o, TB__SQL_PROOF_BOOK_TEXT, out, err);
-    case TB_PROOF_INVOICE: return read_text(o, TB__SQL_PROOF_INVOICE_TEXT, out, err);
-    case TB_PROOF_VOID: return read_text(o, TB__SQL_PROOF_VOID_OF, out, err);
+    case TB_PROOF_USAGE: return read_usage_day(o, out, err);
+    case TB_PROOF_BOOK: return read_stored(o, TB__SQL_PROOF_BOOK_TEXT, out, err);
+    case TB_PROOF_INVOICE: return read_stored(o, TB__SQL_PROOF_INVOICE_TEXT, out, err);
+    case TB_PROOF_VOID: return read_stored(o, TB__SQL_PROOF_VOID_OF, out, err);
     default:
         tb_buf_add(out, given.data, given.len);
         return tb_buf_check(out, err);
