@@ -19,7 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-from faults import ENVIRONMENT, LONG, PATIENCE, SOURCE, Service, folder, require, run, seed, start, verify
+from faults import BUILD, ENVIRONMENT, LONG, PATIENCE, SOURCE, Service, folder, require, run, seed, start, verify
 from month import copy
 
 sys.path.insert(0, str(SOURCE / "tests" / "http"))
@@ -420,6 +420,7 @@ def serve(base, path, key):
     end_of_year(db, key)
     log = look_after_kill(db, log)
     open_note(log.whole(), VKEY)
+    bundles_open(db, path, log)
     at(NOW)
     tool(clean, key, *FINAL)
     for name, body in batches.bodies.items():
@@ -430,6 +431,17 @@ def serve(base, path, key):
     same_without_order(log, wanted, batches)
     print(f"serve: killed {KILLS['serve']} times between {batches.done} batches and withdrawals, {parts} times with a part of the "
           f"month final; {len(log.entries)} entries, undisturbed {len(wanted.entries)}", flush=True)
+
+
+def bundles_open(db, path, log):
+    """Customers can check documents of each month, from the log as it came to be."""
+    bundle = path / "bundle"
+    for month in {row[2] for row in log.documents}:
+        number = rng.choice([row[0] for row in log.documents if row[2] == month and row[4] != "void"])
+        run("proof", "bundle", "--db", db, "--number", number, "--out", bundle)
+        done = run("--key", VKEY, bundle, program=BUILD / "tollbook-check", expect=None)
+        require(done.returncode == 0, "the bundle of", number, "says:", (done.stdout + done.stderr).decode())
+        bundle.unlink()
 
 
 def plainly(log):
