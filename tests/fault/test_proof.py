@@ -6,7 +6,6 @@ The tree is computed here from the entries, commitments are opened with the seed
 """
 import base64
 import functools
-import hashlib
 import hmac
 import http.client
 import json
