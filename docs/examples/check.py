@@ -747,8 +747,8 @@ class Check:
         self.check_days(terms, days)
         self.check_earlier(terms)
         moment = self.open_void()
-        self.say("inclusion", f"{len(self.log.entries)} entries are in the log as the file has them: the document, its terms, "
-                              f"{len(self.found['books'])} books, {len(days)} days, {len(self.found['earlier'])} earlier documents")
+        self.say("inclusion", f"{len(self.log.entries)} entries are in the log as the file has them: the document, its terms, price books "
+                              f"({len(self.found['books'])}), days ({len(days)}), earlier documents ({len(self.found['earlier'])})")
         one.check_sums()
         self.say("document", f"{one.number} of account {one.account} for {one.month}: its lines and taxes come to {one.total}")
         self.check_usage(terms, {index: part["text"] for index, part in days.items()})
@@ -805,7 +805,7 @@ class Check:
     def check_usage(self, terms, texts):
         """The days come to the quantities that the document states, and the corrections to what changed."""
         stated, compared, budget = self.document.stated, 0, CELLS_MAX
-        months = [self.document.month, *(late["month"] for late in terms.lates)]
+        months = [month["month"] for month in (*terms.own, *terms.lates)]
         for month in stated.keys() - set(months):
             raise differs("usage", f"{self.document.number} corrects {month}, of which the terms say nothing.")
         if len(set(months)) != len(months):

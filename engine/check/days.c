@@ -98,7 +98,7 @@ static tb_code left_out(const fill *f, const text_line *l, const char *why)
 
 /* --- lists --- */
 
-static void *take(fill *f, size_t n, size_t size)
+static void *day_room(fill *f, size_t n, size_t size)
 {
     void *at = tb__arena_take(&f->to->arena, n ? n * size : 1);
     return at ? memset(at, 0, n * size) : NULL;
@@ -129,8 +129,8 @@ static tb_code sort_takers(const fill *f, taker *list, size_t n)
 static tb_code list_bytes(fill *f)
 {
     const tb_bill_input *in = &f->of->input;
-    f->bytes = take(f, in->n_bytes, sizeof *f->bytes);
-    f->byte_sums = take(f, in->n_bytes, sizeof *f->byte_sums);
+    f->bytes = day_room(f, in->n_bytes, sizeof *f->bytes);
+    f->byte_sums = day_room(f, in->n_bytes, sizeof *f->byte_sums);
     if (!f->bytes || !f->byte_sums) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
         const tb_bill_bytes *e = &in->bytes[i];
@@ -148,7 +148,7 @@ static tb_code list_bytes(fill *f)
 static tb_code list_ties(fill *f)
 {
     const tb_bill_origins *o = &f->of->origins;
-    f->ties = take(f, o->n_ties, sizeof *f->ties);
+    f->ties = day_room(f, o->n_ties, sizeof *f->ties);
     if (!f->ties) return tb_no_memory(f->err);
     for (size_t i = 0; i < o->n_ties; i++) {
         const tb_origin_tie *t = &o->ties[i];
@@ -225,8 +225,8 @@ static tb_code list_usage(fill *f)
 {
     const tb_bill_input *in = &f->to->input;
     tb_code code = TB_OK;
-    f->usage_sums = take(f, in->n_usage, sizeof *f->usage_sums);
-    f->series = take(f, in->n_usage, sizeof *f->series);
+    f->usage_sums = day_room(f, in->n_usage, sizeof *f->usage_sums);
+    f->series = day_room(f, in->n_usage, sizeof *f->series);
     if (!f->usage_sums || !f->series) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_usage; i++) {
         const tb_bill_usage *u = &in->usage[i];
@@ -244,7 +244,7 @@ static tb_code list_usage(fill *f)
 static tb_code list_samples(fill *f)
 {
     const tb_bill_input *in = &f->to->input;
-    f->values = take(f, in->n_samples, sizeof *f->values);
+    f->values = day_room(f, in->n_samples, sizeof *f->values);
     if (!f->values) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_samples; i++) {
         const tb_bill_samples *s = &in->samples[i];
@@ -253,11 +253,11 @@ static tb_code list_samples(fill *f)
         if (interval != TB_METER_INTERVAL && interval != 3600) return wrong_terms(f, "an entry of samples has no meter of them");
         if (i && compare_names(s[-1].meter, s[-1].resource, s[-1].dimension, s->meter, s->resource, s->dimension) >= 0)
             return wrong_terms(f, "the entries of samples do not ascend");
-        f->values[i] = take(f, f->month_s / (uint32_t)interval, sizeof **f->values);
+        f->values[i] = day_room(f, f->month_s / (uint32_t)interval, sizeof **f->values);
         if (!f->values[i]) return tb_no_memory(f->err);
     }
     if (!in->percentile) return TB_OK;
-    f->bandwidth = take(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
+    f->bandwidth = day_room(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
     return f->bandwidth ? TB_OK : tb_no_memory(f->err);
 }
 
@@ -371,7 +371,7 @@ static bool read_id(const text_line *l, size_t i, int64_t *ret)
 }
 
 /* "2026-10-01T05:10:00Z" of the day: seconds since it began. */
-static bool read_time(const fill *f, const text_line *l, size_t i, int64_t *ret)
+static bool time_field(const fill *f, const text_line *l, size_t i, int64_t *ret)
 {
     static const char form[] = "T00:00:00Z";
     const char *const t = l->field[i] + 10;
@@ -388,12 +388,12 @@ static bool read_time(const fill *f, const text_line *l, size_t i, int64_t *ret)
 static bool read_hour(const fill *f, const text_line *l, size_t i, int64_t *ret)
 {
     int64_t at = 0;
-    if (!read_time(f, l, i, &at) || at % 3600) return false;
+    if (!time_field(f, l, i, &at) || at % 3600) return false;
     *ret = f->day * 24 + at / 3600;
     return true;
 }
 
-static bool is(const text_line *l, size_t i, const char *text)
+static bool is_field(const text_line *l, size_t i, const char *text)
 {
     return l->len[i] == strlen(text) && memcmp(l->field[i], text, l->len[i]) == 0;
 }
@@ -641,12 +641,12 @@ static tb_code read_meter(fill *f, const text_line *l)
 {
     int64_t at_s = 0;
     uint64_t value = 0;
-    if (l->n != 7 || !read_time(f, l, 5, &at_s) || !read_u64(l->field[6], l->len[6], &value) || value > TB_METER_VALUE_LARGEST)
+    if (l->n != 7 || !time_field(f, l, 5, &at_s) || !read_u64(l->field[6], l->len[6], &value) || value > TB_METER_VALUE_LARGEST)
         return wrong_day(f, "a meter, its resource, two dimensions, a time of the day and a value are expected");
     const int64_t at_us = f->day * TB_US_PER_DAY + at_s * TB_US_PER_S;
     tb_code code = go_to_meter(f, l);
     if (code) return code;
-    if (is(l, 1, TB_METER_BANDWIDTH)) return add_bandwidth(f, at_us, value);
+    if (is_field(l, 1, TB_METER_BANDWIDTH)) return add_bandwidth(f, at_us, value);
     if (!f->metered) return value == 0 || is_gone(f, at_us) ? TB_OK : left_out(f, l, "the terms do not have that meter");
     if (f->metered->kind == TB_METER_SAMPLE) return add_sample(f, l, at_us, value);
     if (f->metered->kind == TB_METER_GAUGE) return at_us < f->until_us ? add_value(f, l, at_us, value) : TB_OK;
@@ -678,7 +678,7 @@ static const struct {
 } kinds[] = {{"zone", read_zone}, {"load_balancer", read_balancer}, {"meter", read_meter}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-static tb_code read_day(fill *f, const tb_check_day *day)
+static tb_code count_day(fill *f, const tb_check_day *day)
 {
     const char *at = day->text.data;
     size_t left = day->text.len, len = 0, kind = 0;
@@ -692,7 +692,7 @@ static tb_code read_day(fill *f, const tb_check_day *day)
         if (!split(at, left, &l, &len)) return wrong_day(f, "it has no end");
         f->text = at;
         f->len = len - 1;
-        while (kind < KINDS && !is(&l, 0, kinds[kind].name))
+        while (kind < KINDS && !is_field(&l, 0, kinds[kind].name))
             kind++;
         if (kind == KINDS) return wrong_day(f, "a pull zone, a load balancer or a meter is expected, in this order");
         if (++f->to->counted.cells > TB_CHECK_CELLS_MAX) return wrong_day(f, "there are too many lines");
@@ -712,7 +712,7 @@ static const tb_check_day *find_day(const tb_check_parts *parts, int64_t index)
     return NULL;
 }
 
-static tb_code read_days(fill *f, const tb_check_parts *parts)
+static tb_code count_days(fill *f, const tb_check_parts *parts)
 {
     const tb__term_month *of = f->of;
     tb_code code = TB_OK;
@@ -727,7 +727,7 @@ static tb_code read_days(fill *f, const tb_check_parts *parts)
         if (!day || day->day != f->day)
             return tb_fail(f->err, TB_E_NOT_FOUND, "days", "The usage of %s, entry %" PRId64 " of the log, is missing.", f->date,
                            of->days[i].index);
-        code = read_day(f, day);
+        code = count_day(f, day);
     }
     return code;
 }
@@ -793,7 +793,7 @@ static void end_samples(fill *f)
 
 /* --- the whole --- */
 
-static void *copy(fill *f, const void *list, size_t n, size_t size)
+static void *copy_list(fill *f, const void *list, size_t n, size_t size)
 {
     return tb__arena_copy(&f->to->arena, list, n * size);
 }
@@ -802,15 +802,15 @@ static void *copy(fill *f, const void *list, size_t n, size_t size)
 static tb_code copy_lists(fill *f)
 {
     tb_bill_input *in = &f->to->input;
-    in->bytes = f->lists.bytes = copy(f, in->bytes, in->n_bytes, sizeof *in->bytes);
-    in->balancers = f->lists.balancers = copy(f, in->balancers, in->n_balancers, sizeof *in->balancers);
-    in->usage = f->lists.usage = copy(f, in->usage, in->n_usage, sizeof *in->usage);
-    in->samples = f->lists.samples = copy(f, in->samples, in->n_samples, sizeof *in->samples);
-    f->balancer_sums = take(f, in->n_balancers, sizeof *f->balancer_sums);
+    in->bytes = f->lists.bytes = copy_list(f, in->bytes, in->n_bytes, sizeof *in->bytes);
+    in->balancers = f->lists.balancers = copy_list(f, in->balancers, in->n_balancers, sizeof *in->balancers);
+    in->usage = f->lists.usage = copy_list(f, in->usage, in->n_usage, sizeof *in->usage);
+    in->samples = f->lists.samples = copy_list(f, in->samples, in->n_samples, sizeof *in->samples);
+    f->balancer_sums = day_room(f, in->n_balancers, sizeof *f->balancer_sums);
     return in->bytes && in->balancers && in->usage && in->samples && f->balancer_sums ? TB_OK : tb_no_memory(f->err);
 }
 
-static tb_code make(fill *f, const tb_check_parts *parts)
+static tb_code make_filled(fill *f, const tb_check_parts *parts)
 {
     tb_code code = check_lists(f);
     if (!code) code = copy_lists(f);
@@ -818,7 +818,7 @@ static tb_code make(fill *f, const tb_check_parts *parts)
     if (!code) code = list_ties(f);
     if (!code) code = list_usage(f);
     if (!code) code = list_samples(f);
-    if (!code) code = read_days(f, parts);
+    if (!code) code = count_days(f, parts);
     if (!code) code = end_gauges(f);
     if (code) return code;
     sum_bytes(f, f->lists.bytes);
@@ -837,7 +837,7 @@ tb_code tb__days_fill(const tb_check_parts *parts, const tb__term_month *month, 
     f.until_hour = f.until_us / TB_US_PER_HOUR;
     f.month_s = (uint32_t)((to_us - from_us) / TB_US_PER_S);
     ret->input.percentile = month->input.contract.percentile;
-    tb_code code = make(&f, parts);
+    tb_code code = make_filled(&f, parts);
     if (code) tb__filled_release(ret);
     return code;
 }

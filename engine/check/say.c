@@ -69,7 +69,7 @@ static void say_limits(const tb_check_result *result, tb_buf *out)
     if (result->steps[TB_CHECK_CONSISTENCY].state != TB_CHECK_OK) tb_buf_str(out, ", that nothing was taken out of the log before (--since)");
     if (rated && result->rated.stated)
         tb_buf_fmt(out, ", the amounts of %u earlier months that a commit counts, which are as the terms state them", result->rated.stated);
-    tb_buf_str(out, result->is_receipts ? ".\n" : ", or whether it is paid.\n");
+    tb_buf_str(out, result->is_receipts ? ".\n" : ", or whether it was paid, or made void since.\n");
 }
 
 void tb_check_say(const tb_check_result *result, const char *file, tb_buf *out)

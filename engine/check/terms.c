@@ -231,134 +231,141 @@ static const member document[] = {AT(tb__doc_terms, "account", INT, account),
 
 /* --- writing --- */
 
-static void put_object(tb_buf *out, const member *table, const void *from);
+static void write_object(tb_buf *out, const member *table, const void *from);
 
-static void put_text(tb_buf *out, const char *text)
+static void write_text(tb_buf *out, const char *text)
 {
     if (text && *text) tb_json_string(out, text, strlen(text));
     else tb_buf_str(out, "null");
 }
 
 /* With the microseconds where it has any. */
-static void put_moment(tb_buf *out, int64_t us)
+static void write_moment(tb_buf *out, int64_t us)
 {
     char text[20];
     int64_t rest = us % TB_US_PER_S;
     if (rest < 0) rest += TB_US_PER_S;
     tb_time_format(us - rest, text);
-    tb_buf_fmt(out, "\"%.19s", text);
+    tb_buf_add(out, "\"", 1);
+    tb_buf_add(out, text, 19);
     if (rest) tb_buf_fmt(out, ".%06" PRId64, rest);
-    tb_buf_str(out, "Z\"");
+    tb_buf_add(out, "Z\"", 2);
 }
 
-static void put_day(tb_buf *out, int64_t day)
+static void write_day(tb_buf *out, int64_t day)
 {
     char text[20];
     tb_time_format(day * TB_US_PER_DAY, text);
-    tb_buf_fmt(out, "\"%.10s\"", text);
+    tb_buf_add(out, "\"", 1);
+    tb_buf_add(out, text, 10);
+    tb_buf_add(out, "\"", 1);
 }
 
-static void put_month(tb_buf *out, int64_t value)
+static void write_month(tb_buf *out, int64_t value)
 {
     char text[8];
     tb_month_format(value, text);
     tb_buf_fmt(out, "\"%s\"", text);
 }
 
-static void put_book(tb_buf *out, const tb_book *book)
+static void write_book(tb_buf *out, const tb_book *book)
 {
     if (!book) {
         tb_buf_str(out, "null");
         return;
     }
     tb_buf_str(out, "{\"id\":");
-    put_text(out, book->id);
+    write_text(out, book->id);
     tb_buf_str(out, ",\"sha256\":");
-    put_text(out, book->sha256);
+    write_text(out, book->sha256);
     tb_buf_str(out, "}");
 }
 
-static void put_days(tb_buf *out, const tb__term_day *days, size_t n)
+static void write_days(tb_buf *out, const tb__term_day *days, size_t n)
 {
     tb_buf_str(out, "[");
     for (size_t i = 0; i < n; i++) {
         tb_buf_str(out, i ? ",[" : "[");
-        put_day(out, days[i].day);
-        tb_buf_fmt(out, ",%" PRId64 "]", days[i].index);
+        write_day(out, days[i].day);
+        tb_buf_add(out, ",", 1);
+        tb__add_i128(out, days[i].index);
+        tb_buf_add(out, "]", 1);
     }
     tb_buf_str(out, "]");
 }
 
-static void put_list(tb_buf *out, const member *m, const char *items, size_t n)
+static void write_list(tb_buf *out, const member *m, const char *items, size_t n)
 {
     tb_buf_str(out, "[");
     for (size_t i = 0; i < n; i++) {
         if (i) tb_buf_str(out, ",");
-        put_object(out, m->table, items + i * m->size);
+        write_object(out, m->table, items + i * m->size);
     }
     tb_buf_str(out, "]");
 }
 
-static void put_lists(tb_buf *out, const member *m, const char *from)
+static void write_lists(tb_buf *out, const member *m, const char *from)
 {
     const char *const at = from + m->at;
     size_t n;
     memcpy(&n, from + m->other, sizeof n);
-    if (m->shape == ARRAY) put_list(out, m, at, n);
-    else if (m->table) put_list(out, m, *(const char *const *)at, n);
-    else put_days(out, *(const tb__term_day *const *)at, n);
+    if (m->shape == ARRAY) write_list(out, m, at, n);
+    else if (m->table) write_list(out, m, *(const char *const *)at, n);
+    else write_days(out, *(const tb__term_day *const *)at, n);
 }
 
-static void put_open(tb_buf *out, const member *m, int64_t value)
+static void write_open(tb_buf *out, const member *m, int64_t value)
 {
     if (value == m->none) tb_buf_str(out, "null");
-    else (m->shape == MONTH ? put_month : put_moment)(out, value);
+    else (m->shape == MONTH ? write_month : write_moment)(out, value);
 }
 
-static void put_decimal(tb_buf *out, tb_decimal value)
+static void write_decimal(tb_buf *out, tb_decimal value)
 {
     tb_buf_str(out, "\"");
     tb__add_decimal(out, value);
     tb_buf_str(out, "\"");
 }
 
-static void put_value(tb_buf *out, const member *m, const char *from)
+static void write_member(tb_buf *out, const member *m, const char *from)
 {
     const void *const at = from + m->at;
     switch (m->shape) {
-    case INT: tb_buf_fmt(out, "%" PRId64, *(const int64_t *)at); break;
-    case COUNT: tb_buf_fmt(out, "%" PRIu64, *(const uint64_t *)at); break;
-    case NUMBER: tb_buf_fmt(out, "%d", *(const int *)at); break;
-    case INDEX: tb_buf_fmt(out, "%" PRIu32, *(const uint32_t *)at); break;
+    case INT: tb__add_i128(out, *(const int64_t *)at); break;
+    case COUNT: tb__add_i128(out, *(const uint64_t *)at); break;
+    case NUMBER: tb__add_i128(out, *(const int *)at); break;
+    case INDEX: tb__add_i128(out, *(const uint32_t *)at); break;
     case BOOL: tb_buf_str(out, *(const bool *)at ? "true" : "false"); break;
-    case DECIMAL: put_decimal(out, *(const tb_decimal *)at); break;
-    case TEXT: put_text(out, at); break;
-    case STRING: put_text(out, *(const char *const *)at); break;
-    case WORD: put_text(out, m->words[*(const unsigned *)at]); break;
+    case DECIMAL: write_decimal(out, *(const tb_decimal *)at); break;
+    case TEXT: write_text(out, at); break;
+    case STRING: write_text(out, *(const char *const *)at); break;
+    case WORD: write_text(out, m->words[*(const unsigned *)at]); break;
     case MOMENT:
-    case MONTH: put_open(out, m, *(const int64_t *)at); break;
+    case MONTH: write_open(out, m, *(const int64_t *)at); break;
     case REGION:
-        put_text(out, *(const bool *)(from + m->other) ? tb_billing_region_name(*(const tb_billing_region *)at) : "");
+        write_text(out, *(const bool *)(from + m->other) ? tb_billing_region_name(*(const tb_billing_region *)at) : "");
         break;
-    case BOOK: put_book(out, *(const tb_book *const *)at); break;
-    case OBJECT: put_object(out, m->table, at); break;
+    case BOOK: write_book(out, *(const tb_book *const *)at); break;
+    case OBJECT: write_object(out, m->table, at); break;
     case LIST:
-    case ARRAY: put_lists(out, m, from); break;
+    case ARRAY: write_lists(out, m, from); break;
     }
 }
 
-static void put_object(tb_buf *out, const member *table, const void *from)
+static void write_object(tb_buf *out, const member *table, const void *from)
 {
     for (const member *m = table; m->name; m++) {
-        tb_buf_fmt(out, "%c\"%s\":", m == table ? '{' : ',', m->name);
-        put_value(out, m, from);
+        tb_buf_add(out, m == table ? "{\"" : ",\"", 2);
+        tb_buf_str(out, m->name);
+        tb_buf_add(out, "\":", 2);
+        write_member(out, m, from);
     }
     tb_buf_str(out, "}");
 }
 
 tb_code tb__terms_write(const tb__doc_terms *terms, tb_buf *out, tb_error *err)
 {
-    put_object(out, document, terms);
+    write_object(out, document, terms);
     return tb_buf_check(out, err);
 }
 
@@ -376,7 +383,7 @@ typedef struct reader {
 static void read_object(reader *r, uint32_t node, const member *table, void *to);
 
 /* The first failure stays. */
-static bool bad(reader *r, uint32_t node, const char *name)
+static bool not_written(reader *r, uint32_t node, const char *name)
 {
     if (r->code) return false;
     r->code = tb_fail(r->err, TB_E_VALIDATION, "terms", "The terms are not as written: \"%s\" is another value.", name);
@@ -384,7 +391,7 @@ static bool bad(reader *r, uint32_t node, const char *name)
     return false;
 }
 
-static void *take(reader *r, size_t n, size_t size)
+static void *take_zeroed(reader *r, size_t n, size_t size)
 {
     void *at = r->code ? NULL : tb__arena_take(&r->arena, n ? n * size : 1);
     if (at) return memset(at, 0, n * size);
@@ -400,16 +407,16 @@ static tb_i128 read_whole(reader *r, uint32_t node, const char *name, tb_i128 le
     if (v->type == TB__NUMBER && tb_decimal_parse(v->text, v->len, 0, &value, NULL) == TB_OK && value.mantissa >= least &&
         value.mantissa <= most)
         return value.mantissa;
-    bad(r, node, name);
+    not_written(r, node, name);
     return least;
 }
 
 /* Texts are compared as C has them: a string with a zero in it was refused by the document. */
-static void read_text(reader *r, uint32_t node, const member *m, char *to)
+static void read_chars(reader *r, uint32_t node, const member *m, char *to)
 {
     const tb__node *v = &r->doc.nodes[node];
     if (v->type == TB__NULL) return;
-    if (v->type != TB__STRING || v->len >= m->size) bad(r, node, m->name);
+    if (v->type != TB__STRING || v->len >= m->size) not_written(r, node, m->name);
     else memcpy(to, v->text, v->len);
 }
 
@@ -421,10 +428,10 @@ static void read_string(reader *r, uint32_t node, const member *m, const char **
         return;
     }
     if (v->type != TB__STRING) {
-        bad(r, node, m->name);
+        not_written(r, node, m->name);
         return;
     }
-    char *copy = take(r, (size_t)v->len + 1, 1);
+    char *copy = take_zeroed(r, (size_t)v->len + 1, 1);
     if (copy) *to = memcpy(copy, v->text, v->len);
 }
 
@@ -436,7 +443,7 @@ static void read_word(reader *r, uint32_t node, const member *m, unsigned *to)
             *to = i;
             return;
         }
-    bad(r, node, m->name);
+    not_written(r, node, m->name);
 }
 
 static void read_open(reader *r, uint32_t node, const member *m, int64_t *to)
@@ -446,7 +453,7 @@ static void read_open(reader *r, uint32_t node, const member *m, int64_t *to)
     if (v->type == TB__NULL) return;
     if (v->type != TB__STRING ||
         (m->shape == MONTH ? !tb_month_parse(v->text, v->len, to) : tb_rfc3339_parse(v->text, v->len, to, NULL) != TB_OK))
-        bad(r, node, m->name);
+        not_written(r, node, m->name);
 }
 
 static void read_region(reader *r, uint32_t node, const member *m, char *to)
@@ -455,14 +462,14 @@ static void read_region(reader *r, uint32_t node, const member *m, char *to)
     char name[16] = "";
     if (v->type == TB__NULL) return;
     if (v->type == TB__STRING && v->len < sizeof name) memcpy(name, v->text, v->len);
-    if (!tb_billing_region_parse(name, (tb_billing_region *)(to + m->at))) bad(r, node, m->name);
+    if (!tb_billing_region_parse(name, (tb_billing_region *)(to + m->at))) not_written(r, node, m->name);
     *(bool *)(to + m->other) = true;
 }
 
 static void read_decimal(reader *r, uint32_t node, const member *m, tb_decimal *to)
 {
     const tb__node *v = &r->doc.nodes[node];
-    if (v->type != TB__STRING || tb_decimal_parse(v->text, v->len, TB_DECIMAL_SCALE_MAX, to, NULL)) bad(r, node, m->name);
+    if (v->type != TB__STRING || tb_decimal_parse(v->text, v->len, TB_DECIMAL_SCALE_MAX, to, NULL)) not_written(r, node, m->name);
 }
 
 /* Where no books were given it has its id and hash alone. */
@@ -482,25 +489,25 @@ static const member book_names[] = {AT(tb_book, "id", TEXT, id), AT(tb_book, "sh
 static void read_book(reader *r, uint32_t node, const tb_book **to)
 {
     if (r->doc.nodes[node].type == TB__NULL) return;
-    tb_book *named = take(r, 1, sizeof *named);
+    tb_book *named = take_zeroed(r, 1, sizeof *named);
     if (!named) return;
     read_object(r, node, book_names, named);
     *to = named_book(r, named);
 }
 
 /* ["2026-10-01",12] */
-static void read_day(reader *r, uint32_t node, tb__term_day *to)
+static void read_pair(reader *r, uint32_t node, tb__term_day *to)
 {
     const tb__node *list = &r->doc.nodes[node], *day = list + 1;
     char text[21] = "";
     int64_t us = 0;
     if (list->type != TB__ARRAY || list->len != 2 || day->type != TB__STRING || day->len != 10) {
-        bad(r, node, "days");
+        not_written(r, node, "days");
         return;
     }
     memcpy(text, day->text, 10);
     memcpy(text + 10, "T00:00:00Z", 11);
-    if (tb_rfc3339_parse(text, 20, &us, NULL)) bad(r, node, "days");
+    if (tb_rfc3339_parse(text, 20, &us, NULL)) not_written(r, node, "days");
     to->day = us / TB_US_PER_DAY;
     to->index = (int64_t)read_whole(r, node + 2, "days", 0, INT64_MAX);
 }
@@ -511,7 +518,7 @@ static void read_items(reader *r, uint32_t node, const member *m, char *items)
     uint32_t at = node + 1;
     for (size_t i = 0; !r->code && i < n; i++, at = r->doc.nodes[at].next) {
         if (m->table) read_object(r, at, m->table, items + i * m->size);
-        else read_day(r, at, (tb__term_day *)(items + i * m->size));
+        else read_pair(r, at, (tb__term_day *)(items + i * m->size));
     }
 }
 
@@ -519,17 +526,17 @@ static void read_list(reader *r, uint32_t node, const member *m, char *to)
 {
     const size_t n = r->doc.nodes[node].len;
     if (r->doc.nodes[node].type != TB__ARRAY || (m->shape == ARRAY && n > m->most)) {
-        bad(r, node, m->name);
+        not_written(r, node, m->name);
         return;
     }
-    char *items = m->shape == ARRAY ? to + m->at : take(r, n, m->size);
+    char *items = m->shape == ARRAY ? to + m->at : take_zeroed(r, n, m->size);
     if (!items) return;
     if (m->shape == LIST) memcpy(to + m->at, &items, sizeof items);
     memcpy(to + m->other, &n, sizeof n);
     read_items(r, node, m, items);
 }
 
-static void read_value(reader *r, uint32_t node, const member *m, char *to)
+static void read_member(reader *r, uint32_t node, const member *m, char *to)
 {
     void *const at = to + m->at;
     const uint32_t type = r->doc.nodes[node].type;
@@ -539,11 +546,11 @@ static void read_value(reader *r, uint32_t node, const member *m, char *to)
     case NUMBER: *(int *)at = (int)read_whole(r, node, m->name, INT32_MIN, INT32_MAX); break;
     case INDEX: *(uint32_t *)at = (uint32_t)read_whole(r, node, m->name, 0, UINT32_MAX); break;
     case BOOL:
-        if (type != TB__TRUE && type != TB__FALSE) bad(r, node, m->name);
+        if (type != TB__TRUE && type != TB__FALSE) not_written(r, node, m->name);
         *(bool *)at = type == TB__TRUE;
         break;
     case DECIMAL: read_decimal(r, node, m, at); break;
-    case TEXT: read_text(r, node, m, at); break;
+    case TEXT: read_chars(r, node, m, at); break;
     case STRING: read_string(r, node, m, at); break;
     case WORD: read_word(r, node, m, at); break;
     case MOMENT:
@@ -564,10 +571,10 @@ static void read_object(reader *r, uint32_t node, const member *table, void *to)
     uint32_t at = node + 1;
     for (uint32_t i = 0; !r->code && object->type == TB__OBJECT && i < object->len && m->name; i++, m++) {
         if (!tb__node_is(&r->doc.nodes[at], m->name, strlen(m->name))) break;
-        read_value(r, at + 1, m, to);
+        read_member(r, at + 1, m, to);
         at = r->doc.nodes[at + 1].next;
     }
-    if (m->name || object->type != TB__OBJECT || object->len != (uint32_t)(m - table)) bad(r, node, m->name ? m->name : "object");
+    if (m->name || object->type != TB__OBJECT || object->len != (uint32_t)(m - table)) not_written(r, node, m->name ? m->name : "object");
 }
 
 /* The same bytes. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tollbook-check, the executable: what it trusts, remembers, reads and says. Its files are receipts, which need no rating; documents
-are in test_mutations.py. Logs and signatures are bundle_maker's."""
+"""tollbook-check, the executable: what it trusts, remembers, reads and says of each step. Most files are receipts, which need no
+rating; documents are those of the real program, in logs that were written anew. test_mutations.py has many more falsifications."""
 import gzip
 import json
 import os
@@ -20,6 +20,8 @@ sys.path.insert(0, str(SOURCE / "tests"))
 import script  # noqa: E402, F401: skips are told
 import bundle_maker  # noqa: E402
 from bundle_maker import Log, Signer, canonical  # noqa: E402
+from mutations import bytes_more, committed, digit, index_of, proved, sealed  # noqa: E402
+from real import Real  # noqa: E402
 
 CHECKER = BUILD / "tollbook-check"
 NAME = "example.com/tollbook"
@@ -242,6 +244,112 @@ class Remembering(Case):
         self.trust.unlink()
         self.trust = self.folder / "none" / "trust"
         self.use(file, key=LOG.vkey, status=2, says="trust cannot be written: No such file")
+
+
+class Documents(Case):
+    """Each step's own reason, where whoever has the key wrote the log to fit."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.real = real = Real(folder.name, Random(3), days=(1, 17))
+        cls.key = real.vkey
+        cls.log = Log(Signer.from_file(real.key.read_text()), real.entries())
+        cls.bundles = [json.loads(real.bundle(number)) for number in real.numbers()]  # of three customers in September, in October
+
+    def verdict(self, bundle, *words, status):
+        """The steps that are not right, and what they say."""
+        found, = self.json(self.file("b", bundle_maker.write(bundle)), *words, key=self.key, status=status)
+        return {step["name"]: step["detail"] for step in found["checks"] if not step["ok"]}
+
+    def says(self, bundle, status, step, says, *words):
+        wrong = self.verdict(bundle, *words, status=status)
+        self.assertIn(step, wrong)
+        self.assertRegex(wrong[step], says)
+        return wrong
+
+    def rewritten(self, where, text, at=3):
+        return committed(self.bundles[at], self.log, where, text)[0]
+
+    def test_what_is_right(self):
+        for bundle in self.bundles:
+            found, = self.json(self.file("b", bundle_maker.write(bundle)), key=self.key)
+            document = json.loads(bundle["invoice"]["text"])
+            self.assertEqual((found["ok"], found["invoice"], found["total"], found["currency"], found["index"]),
+                             (True, document["number"], document["total"], "USD", index_of(bundle["invoice"])))
+            self.assertEqual([step["name"] for step in found["checks"]], ["signature", "commitments", "inclusion", "usage", "rating"])
+            said = self.check(self.folder / "b", key=self.key, says=f"RIGHT. This is invoice {document['number']} of")
+            self.assertLessEqual(len(said.splitlines()), 10)
+
+    def test_the_document(self):
+        text = self.bundles[3]["invoice"]["text"]
+        self.says(self.rewritten("invoice", digit(text)), 1, "commitments", "SHA-256 that the document states is not that of its text")
+        self.says(self.rewritten("invoice", sealed(text, state="draft")), 1, "commitments", "is not final")
+        wrong = self.says(self.rewritten("invoice", sealed(text, total="1.00", payable="1.00")), 1, "rating", r"1\.00")
+        self.assertEqual(list(wrong), ["rating"])
+        wrong = self.says(self.rewritten("invoice", "{}"), 2, "commitments", "text of the document cannot be read")
+        self.assertRegex(wrong["rating"], "Not rated again")
+
+    def test_the_terms(self):
+        terms = json.loads(self.bundles[3]["terms"]["text"])
+        for change, says in (({"number": "2026-999999"}, "terms are of document 2026-999999, not of"), ({"watermark": terms["watermark"] + 1}, "of watermark"),
+                             ({"account": 2}, "of another kind, account or month"), ({"kind": "credit_note"}, "of another kind|cannot be read"),
+                             ({"month": "2026-11"}, "of another kind|cannot be read"), ({"v": 2}, "cannot be read")):
+            self.says(self.rewritten("terms", canonical({**terms, **change})), 2 if says == "cannot be read" else 1, "usage", says)
+
+    def test_price_books(self):
+        first, second = self.bundles[0], self.bundles[3]
+        none = {**first, "books": []}
+        wrong = self.says(none, 2, "commitments", "Price book standard-2026, which the document names, is not in this file")
+        self.assertRegex(wrong["rating"], "Not rated again")
+        surplus = next(book for book in second["books"] if book["text"] != first["books"][0]["text"])
+        self.says({**first, "books": [*first["books"], surplus]}, 1, "usage", "neither the document nor its terms name it")
+        self.says(self.rewritten("books[0]", digit(first["books"][0]["text"]), 0), 1, "commitments", "names price book standard-2026 with SHA-256")
+
+    def test_earlier_documents(self):
+        bundle = self.bundles[3]
+        self.says({**bundle, "earlier": [*bundle["earlier"], self.bundles[1]["invoice"]]}, 1, "commitments", "is of another account than")
+        self.says({**self.bundles[0], "earlier": [bundle["invoice"]]}, 1, "usage", "is in this file, but 2026-000001 does not refer to it")
+        self.says({**bundle, "earlier": []}, 2, "rating", "earlier")
+
+    def test_days(self):
+        bundle = self.bundles[0]
+        self.says({**bundle, "days": bundle["days"][1:]}, 2, "usage", "is counted by the terms, but is not in this file")
+        self.says({**bundle, "days": bundle["days"] + self.bundles[3]["days"][-1:]}, 1, "usage", "is in this file, but the terms do not count it")
+        self.says(self.rewritten("days[0]", bytes_more(bundle["days"][0]["text"], 1), 0), 1, "rating", "1 ")
+        again = json.loads(json.dumps(bundle))
+        again["days"][0]["of"] = index_of(again["days"][0]) + 1
+        log = Log(self.log.signer, self.log.entries)
+        entry = json.loads(log.entries[index_of(again["days"][0])])
+        log.entries[index_of(again["days"][0])] = canonical({**entry, "of": again["days"][0]["of"]}).encode()
+        self.says(proved(again, log), 1, "commitments", "a later one, [0-9]+, is the first of its day")
+
+    def test_proofs(self):
+        bundle = json.loads(json.dumps(self.bundles[0]))
+        bundle["terms"]["proof"] = bundle["terms"]["proof"].replace("\n", "\nextra AAAA\n", 1)
+        self.says(bundle, 2, "inclusion", 'a line "extra"')
+        bundle["terms"]["proof"] = "text"
+        self.says(bundle, 2, "inclusion", "proof of the terms cannot be read")
+        old = self.file("old", self.log.checkpoint(6))
+        self.says({**self.bundles[0], "consistency": self.log.growth(5)}, 2, "consistency", "no proof that the log only grew since the 6", "--since", old)
+        self.verdict({**self.bundles[0], "consistency": self.log.growth(6)}, "--since", old, status=0)
+
+    def test_void(self):
+        number, moment = self.bundles[5]["invoice"]["text"].split('"number":"')[1][:11], "2026-11-03T10:00:00Z"
+        for text, status, says in ((canonical({"number": number, "voided": moment}), 1, f"Document {number} was made void at {moment}"),
+                                   (canonical({"number": "2026-000001", "voided": moment}), 2, "a void, but not of this document"),
+                                   (canonical({"number": number, "voided": "2026-11-03T10:00:60Z"}), 2, "a void, but not of this document"),
+                                   (canonical({"number": number, "voided": moment}) + " ", 2, "a void, but not of this document")):
+            log, salt = Log(self.log.signer, self.log.entries), bytes(32)
+            index = log.add({"commit": bundle_maker.b64(bundle_maker.sha(salt, text.encode())), "type": "void", "v": 1})
+            part = {"text": text, "salt": bundle_maker.b64(salt), "proof": log.proof(index)}
+            found = proved(self.bundles[5], log)
+            growth = found.pop("consistency")
+            self.says({**found, "void": part, "consistency": growth}, status, "void", says)
+        part = {**part, "text": canonical({"number": number, "voided": moment})}
+        wrong = self.says({**found, "void": part, "consistency": growth}, 1, "void", "but the log does not")
+        self.assertRegex(wrong["inclusion"], "is not the void as it is in this file")
 
 
 class CommandLine(Case):

@@ -21,7 +21,7 @@ from mutations import Mutations, index_of, parts  # noqa: E402
 
 check.is_signed = functools.lru_cache(1000)(check.is_signed)  # most falsifications are below the same signatures
 RANDOM = Random(random_seed())
-BYTES = 2600 if LONG else 12  # changed in each document
+BYTES = 4200 if LONG else 12  # changed in each document
 CUT = BYTES // 4
 WITNESS = bundle_maker.Signer("witness.example/w1", b"seed of a witness, of 32 bytes..", witness=True)
 LOG = bundle_maker.Signer(NAME, b"seed of a log's key, of 32 bytes")
@@ -46,6 +46,7 @@ class Notices(unittest.TestCase):
         self.assertIn(status, case.statuses, (case.what, said))
         self.assertRegex(said[-1][2], case.says, case.what)
         self.assertEqual(said[-1][1], "NO")
+        self.assertNotIn("as tollbook writes it", said[-1][2], case.what)  # a sentence of its own
 
 
 class Made(Notices):
@@ -78,7 +79,8 @@ class Made(Notices):
         """Each that is asked for has to have signed, and rightly."""
         other = bundle_maker.Signer("witness.example/w2", bytes(32), witness=True)
         bundle = self.world.bundle("2026-000005")
-        self.assertEqual(self.check(bundle, witnesses=[check.Key(other.vkey)])[0], 2)
+        status, said = self.check(bundle, witnesses=[check.Key(other.vkey)])
+        self.assertEqual((status, said[-1]), (2, ("witness", "NO", "witness.example/w2 did not cosign the checkpoint.")))
         wrong = bundle_maker.write(bundle).decode().replace(WITNESS.line(self.text(), 1764547200)[:-1], WITNESS.line(self.text() + "x", 1764547200)[:-1])
         status, said = self.check(wrong.encode(), witnesses=[self.witness])
         self.assertEqual((status, said[-1][0]), (1, "witness"))

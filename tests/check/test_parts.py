@@ -4,7 +4,9 @@ import base64
 import gzip
 import json
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 from random import Random
@@ -88,6 +90,17 @@ class Notes(unittest.TestCase):
         self.assertIsNone(note_of(WITNESS, COSIGNED.replace("AAAABqb7Dz", "AAAABqb7D0")))
         self.assertEqual(maker.Signer("PeterNeumann", base64.b64decode("AYEKFALVFGyNhPJEMzD1QIDr+Y7hfZx09iUvxdXHKDFz")[1:]).vkey, PETER)
 
+    def test_a_checkpoint_is_of_the_log_that_signs_it(self):
+        """Go's key has another name than its log."""
+        with self.assertRaisesRegex(check.Problem, "is of the log go.sum database tree"):
+            check.Checkpoint(LATEST, check.Key(GO), ())
+        signer = maker.Signer("a.example", bytes(32))
+        for text in ("a.example\n1\n", "a.example\n01\n%s\n", "a.example\n1\n%s\n\nmore\n", "a.example\n-1\n%s\n", "a.example\n1\nAAAA\n",
+                     f"a.example\n{1 << 63}\n%s\n"):
+            text = text.replace("%s", maker.b64(bytes(32)))
+            with self.assertRaisesRegex(check.Problem, "not the log's name, its size and its root", msg=text):
+                check.Checkpoint(text + "\n" + signer.line(text), check.Key(signer.vkey), ())
+
     def test_what_is_no_note(self):
         line = SIGNED.partition("\n\n")[2]
         for wrong in ("", "\n", "\n\n", TEXT, TEXT + "\n", "\x01" + SIGNED, TEXT + line, SIGNED + "more\n", SIGNED + "\n", TEXT + "\r\n" + line,
@@ -169,6 +182,8 @@ class Costs(unittest.TestCase):
             bundle = self.world.bundle("2026-000002")
             bundle["invoice"]["text"] = text
             self.ends(bundle, "cannot be read|not as tollbook")
+        with mock.patch.object(check, "TEXT_MAX", 100):
+            self.ends(self.world.bundle("2026-000002"), "too long")
         bundle["invoice"]["text"] = json.dumps({"sha256": 1})
         status, said, _ = check.check(maker.write(bundle), self.key)
         self.assertEqual(status, 1, said)
@@ -189,6 +204,38 @@ class Costs(unittest.TestCase):
             self.ends(bundle, "more than .* lines")
         terms["lates"] = [late] * 1000
         self.ends(committed(bundle, self.world.log, "terms", maker.canonical(terms))[0], "a month twice")
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tollbook-check-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def run_it(self, *words, status=0):
+        done = subprocess.run([sys.executable, "-I", SOURCE / "docs/examples/check.py", *words], cwd=self.folder, capture_output=True, text=True,
+                              check=False, timeout=60)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_files_and_keys(self):
+        witness = maker.Signer("w.example", b"w" * 32, witness=True)
+        signer = maker.Signer("a.example", bytes(32))
+        world = maker.World(signer, Random(1), [witness], days=2, hours=1)
+        (self.folder / "log.vkey").write_text(signer.vkey + "\n")
+        (self.folder / "old").write_text(world.log.checkpoint(12))
+        (self.folder / "right").write_bytes(maker.write(world.bundle("2026-000002", since=12)))
+        (self.folder / "wrong").write_bytes(maker.write(world.bundle("2026-000002")).replace(b"bytes=", b"bytes=1", 1))
+        (self.folder / "none").write_bytes(b"%PDF-1.7\x1b[2J")
+        out = self.run_it("--key", "log.vkey", "--witness", witness.vkey, "--since", "old", "--zones", "right")
+        self.assertRegex(out, r"^right: all that was checked agrees\n  signature   ok  a.example signed .*\n  witness     ok  w.example cosigned it, 2025-12-01T")
+        self.assertRegex(out, r"\n  growth      ok  the log only grew since it had 12 entries\n(.*\n)*  zone 201: [\d,]+ bytes, [\d,]+ requests\n  zone 202: ")
+        self.assertIn("wrong: SOMETHING DIFFERS", self.run_it("--key", signer.vkey, "none", "wrong", "right", status=1))
+        self.assertRegex(self.run_it("--key", signer.vkey, "none", "right", status=2), r"^none: it cannot be checked\n  form .* expected \{")
+        for words, says in ((("--key", "nowhere", "right"), "nowhere"), (("--key", signer.vkey, "nowhere"), "nowhere"),
+                            (("--key", witness.vkey, "right"), "is the key of a witness"), (("--key", "a+b+c", "right"), "is no public key"),
+                            (("--key", signer.vkey, "--witness", signer.vkey, "right"), "is the key of a log"), (("right",), "--key")):
+            self.assertIn(says, self.run_it(*words, status=2))
 
 
 if __name__ == "__main__":

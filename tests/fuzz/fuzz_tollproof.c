@@ -1,5 +1,5 @@
 /* Bundles, receipts and what is remembered of logs. What is read is written again and has to be the same bytes; what is refused has a
- * place. What is read is checked: none is right, as no key signs the input. */
+ * place. What is read is checked: none is right, as no key signs the input. It is rated too, whatever its proofs say. */
 #include "tollbook/bundle.h"
 
 #include <stdlib.h>
@@ -44,6 +44,27 @@ static void check(const tb_tollproof *bundle)
     tb_buf_release(&out);
 }
 
+static void rate(const tb_tollproof *bundle)
+{
+    tb_text books[4], earlier[4];
+    tb_check_day days[16];
+    tb_check_rated rated;
+    tb_error err;
+    tb_check_parts parts = {.invoice = bundle->invoice.text, .terms = bundle->terms.text, .books = books, .days = days, .earlier = earlier};
+    for (; parts.n_books < 4 && parts.n_books < bundle->books.n; parts.n_books++)
+        books[parts.n_books] = bundle->books.parts[parts.n_books].text;
+    for (; parts.n_earlier < 4 && parts.n_earlier < bundle->earlier.n; parts.n_earlier++)
+        earlier[parts.n_earlier] = bundle->earlier.parts[parts.n_earlier].text;
+    for (; parts.n_days < 16 && parts.n_days < bundle->days.n; parts.n_days++) {
+        const tb_tollproof_part *day = &bundle->days.parts[parts.n_days];
+        tb_proof proof;
+        if (tb_proof_read(day->proof.data, day->proof.len, &proof, NULL)) return;
+        days[parts.n_days] = (tb_check_day){.index = proof.index, .day = day->day, .text = day->text};
+        if (parts.n_days && proof.index <= days[parts.n_days - 1].index) return;
+    }
+    PROMISE(tb_check_rate(&parts, &rated, &err) == TB_OK || err.message[0]);
+}
+
 static void read_bundle(const uint8_t *data, size_t size)
 {
     tb_tollproof bundle;
@@ -61,6 +82,7 @@ static void read_bundle(const uint8_t *data, size_t size)
     is_same(&out, data, size);
     tb_buf_release(&out);
     check(&bundle);
+    if (!bundle.is_receipts) rate(&bundle);
     tb_tollproof_release(&bundle);
     free(copy);
 }

@@ -4,7 +4,7 @@ are made final in time, late and out of order, invoices are made void and made a
 
 The twin knows nothing of how the tool does it. It says from the usage alone what each month comes to: its bandwidth, discount,
 true-up and cap. Each invoice's own lines are compared when it is made, and in the end all documents together have billed of
-each month what it comes to. `verify` rates every document again, to the byte.
+each month what it comes to. `verify` rates every document again, to the byte, and so does whoever has its usage, terms and books alone.
 
 TB_LONG=1 asks for 40 files; TB_SEED repeats one.
 """
@@ -21,6 +21,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from checked import check_documents  # noqa: E402
 from script import LONG, random_seed  # noqa: E402
 
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[2] / "build" / "dev")
@@ -235,6 +236,7 @@ class File:
             self.declared[account] = any_contract(self.rng)
             self.twins[account] = Twin([(0, self.declared[account])])
         self.run("init", "--db", "t.db", now=start(FIRST) - 86400)
+        self.run("proof", "start", "--db", "t.db", now=start(FIRST) - 86400)
         self.apply(start(FIRST) - 86400)
         (self.folder / "book.json").write_text(json.dumps(BOOK))
         self.run("book", "add", "--db", "t.db", "book.json", now=start(FIRST) - 86400)
@@ -275,6 +277,7 @@ class File:
 
     def compare(self, now):
         self.run("verify", "--db", "t.db", now=now)
+        check_documents(self.folder / "t.db")
         billed, seen = {}, set()
         for month in range(FIRST, FIRST + MONTHS + 2):
             for i in self.documents(month, now):

@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from checked import check_documents  # noqa: E402
 from script import LONG, random_seed  # noqa: E402
 
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[2] / "build" / "dev")
@@ -348,6 +349,8 @@ class History:
     def tell(self):
         self.now = moment(2027, 1, 20)
         self.run("init")
+        if LONG:
+            self.run("proof", "start")
         for text in self.books.texts():
             (self.folder / "b.json").write_text(json.dumps(text))
             self.run("book", self.folder / "b.json")
@@ -364,6 +367,8 @@ class History:
             self.compare(month, [d for d in printed if d["period"]["start"] == stamp(start(month))])
         found = json.loads(self.run("verify", "--format", "json"))
         assert found["differences"] == [], found
+        if LONG:
+            check_documents(self.folder / "t.db")
 
 
 def main():

@@ -20,6 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from checked import check_documents  # noqa: E402
 from script import LONG, random_seed  # noqa: E402
 
 BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[2] / "build" / "dev")
@@ -337,6 +338,8 @@ class History:
     def declare(self):
         subprocess.run([TOOL, "init", "--db", self.folder / "t.db"], check=True, capture_output=True)
         self.apply(moment("2026-07-30T09:00:00Z"))
+        if LONG:
+            self.run("proof", "start")
         for currency in CURRENCIES:
             ways = [{m: shape_of(self.rng, m) for m in METERS} for _ in range(2)]
             for i, begins in enumerate(("2026-01-01T00:00:00Z", "2026-09-11T05:00:00Z", "2026-10-20T22:00:00Z")):
@@ -464,6 +467,8 @@ class History:
                 self.withdraw(f"{month}-extra.ndjson", extra)
             self.finalize(month)
         assert json.loads(self.run("verify", "--format", "json"))["differences"] == []
+        if LONG:
+            check_documents(self.folder / "t.db")
 
 
 def main():

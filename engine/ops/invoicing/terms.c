@@ -85,7 +85,7 @@ static tb_code make_lates(making *m, const tb_issue_late *list, size_t n, bool c
     return code;
 }
 
-static void release(making *m)
+static void release_terms(making *m)
 {
     free((void *)(uintptr_t)m->own.days);
     for (size_t i = 0; m->lates && i < m->terms.n_lates; i++) {
@@ -117,6 +117,6 @@ tb_code tb__issue_terms(tb_store *store, const tb__issue_document *document, tb_
     memcpy(m.terms.kind, s->kind, sizeof m.terms.kind);
     tb_code code = document->credit ? make_lates(&m, document->credit, 1, true) : make_invoice(&m, document->issue);
     if (!code) code = tb__terms_write(&m.terms, out, err);
-    release(&m);
+    release_terms(&m);
     return code;
 }

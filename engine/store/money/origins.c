@@ -54,7 +54,7 @@ static void add_ties(packing *p, tb_bill_origins *ret)
     ret->ties = ties;
 }
 
-static const char *copy_text(packing *p, const char *text)
+static const char *copy_name(packing *p, const char *text)
 {
     const size_t len = strlen(text) + 1;
     char *const to = p->at;
@@ -71,11 +71,11 @@ static void add_gauges(packing *p, tb_bill_origins *ret)
     for (size_t i = 0; i < b->n_gauges; i++) {
         const char *dimension[TB_METER_DIMENSIONS];
         const char *resource = tb__meter_texts(&b->metered, b->gauges[i].series, dimension);
-        gauges[i] = (tb_origin_gauge){.meter = copy_text(p, b->bill_meters[b->gauges[i].meter].id),
-                                      .resource = copy_text(p, resource),
+        gauges[i] = (tb_origin_gauge){.meter = copy_name(p, b->bill_meters[b->gauges[i].meter].id),
+                                      .resource = copy_name(p, resource),
                                       .value = b->gauges[i].value};
         for (int k = 0; k < TB_METER_DIMENSIONS; k++)
-            gauges[i].dimension[k] = copy_text(p, dimension[k]);
+            gauges[i].dimension[k] = copy_name(p, dimension[k]);
     }
     ret->gauges = gauges;
     ret->n_gauges = b->n_gauges;

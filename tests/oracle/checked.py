@@ -1,0 +1,13 @@
+"""Every document of a file with a log of documents, checked as its customer would."""
+import os
+import subprocess
+from pathlib import Path
+
+BUILD = Path(os.environ.get("TB_BUILD") or Path(__file__).resolve().parents[2] / "build" / "dev")
+RUNNER = BUILD / "tests" / "oracle" / "check_runner"
+
+
+def check_documents(database):
+    done = subprocess.run([RUNNER, database], text=True, capture_output=True, check=False)
+    assert done.returncode == 0 and done.stdout.endswith(" 0 differ, 0 not kept\n"), done.stdout[-3000:] + done.stderr
+    return int(done.stdout.splitlines()[-1].split()[0])
