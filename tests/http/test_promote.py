@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from harness import Server, hit, run
 from receiver import Receiver
@@ -388,6 +389,13 @@ class Refuses(Case):
     def test_a_copy_is_not_served_as_a_primary(self):
         replica = self.standby()
         replica.stop()
+        mark = Path(f"{replica.db}.copy-epoch")
+        self.assertEqual(mark.read_text(), "1\n")
+        mark.write_text("7\n")  # of another file, which was here before
+        replica.db.unlink()
+        replica.start()
+        replica.stop()
+        self.assertEqual(mark.read_text(), "1\n")
         said = run("serve", "--db", replica.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
         self.assertIn("is a copy that was never promoted", said)
         self.assertIn(f"tollbook promote --db {replica.db}", said)
