@@ -136,9 +136,22 @@ static tb_code rate_cap(rating *r, const tb__term_month *month, tb__filled *fill
     return code;
 }
 
+/* Books of a month follow each other when they come into force. */
+static tb_code check_parts(const rating *r, const tb__term_month *month)
+{
+    for (size_t i = 1; i < month->input.n_parts; i++) {
+        const tb_bill_part *part = &month->input.parts[i];
+        if (part->book && part->book->effective_us != part->from_us)
+            return tb_fail(r->err, TB_E_DIFFERENT, "terms", "The terms have the price book %s in force from another moment than it says.",
+                           part->book->id);
+    }
+    return TB_OK;
+}
+
 static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *ret_filled, tb_bill *ret_bill)
 {
-    tb_code code = fill_month(r, month, INT64_MAX, ret_filled);
+    tb_code code = check_parts(r, month);
+    if (!code) code = fill_month(r, month, INT64_MAX, ret_filled);
     if (code) return code;
     code = rate_cap(r, month, ret_filled);
     if (!code) code = tb_bill_rate(&ret_filled->input, NULL, ret_bill, r->err);
@@ -178,6 +191,40 @@ static tb_code add_billed(rating *r, const tb__term_late *late, const corrected 
     return code;
 }
 
+/* What a document billed of the month, one-off charges apart. */
+static tb_code sum_billed(const tb_statement *s, const tb__term_late *late, tb_decimal *sum, tb_error *err)
+{
+    const bool own = strcmp(s->number, late->invoice) == 0;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < s->bill->n_lines; i++) {
+        const tb_bill_line *line = &s->bill->lines[i];
+        const bool ours = line->kind != TB_LINE_CORRECTION
+                              ? own && line->kind != TB_LINE_CHARGE
+                              : line->period_month == late->month && strcmp(s->corrections[i].invoice, late->invoice) == 0;
+        if (ours) code = tb_decimal_add(*sum, line->amount, sum, err);
+    }
+    return code;
+}
+
+/* The bill before is what the earlier documents have billed: else a correction could charge it again. A month that came below zero
+ * is left out, as what was given back of it has a limit. */
+static tb_code check_billed(rating *r, const tb__term_late *late, const corrected *c)
+{
+    tb_decimal sum = TB_DECIMAL_ZERO;
+    tb_code code = TB_OK;
+    char month[8], was[TB_DECIMAL_TEXT_MAX + 1], is[TB_DECIMAL_TEXT_MAX + 1];
+    for (size_t i = 0; !code && i < late->n_billed; i++) {
+        const tb_paper *paper = find_earlier(r, late->billed[i].number);
+        code = paper ? sum_billed(&paper->statement, late, &sum, r->err) : TB_E_NOT_FOUND;
+    }
+    if (code || tb_decimal_sign(c->before.subtotal) < 0 || tb_decimal_compare(sum, c->before.subtotal) == 0) return code;
+    tb_month_format(late->month, month);
+    *tb_decimal_put_fixed(was, sum, c->before.minor_digits) = 0;
+    *tb_decimal_put_fixed(is, c->before.subtotal, c->before.minor_digits) = 0;
+    return tb_fail(r->err, TB_E_DIFFERENT, "earlier", "Earlier documents billed %s %s of %s, and the corrections begin at %s %s.", was,
+                   r->paper.statement.currency, month, is, r->paper.statement.currency);
+}
+
 static tb_code correct(rating *r, const tb__term_late *late, corrected *c, tb_corrections *ret)
 {
     const tb_late_month difference = {late->month, late->invoice, late->since, &c->before, &c->after};
@@ -192,6 +239,7 @@ static tb_code correct(rating *r, const tb__term_late *late, corrected *c, tb_co
     if (!code) code = rate_month(r, &late->after, &c->filled, &c->after);
     if (!code) code = tb_correct(&difference, NULL, ret, r->err);
     if (!code) code = add_billed(r, late, c, ret);
+    if (!code && r->terms.rules == TB__TERM_RULES_NOW) code = check_billed(r, late, c);
     if (!code) ret->input = &c->filled.input;
     return code;
 }

@@ -1,7 +1,7 @@
 /* Checking a bill without the one who wrote it: its usage, its terms and its price books, whose commitments were opened (proof.h),
  * are rated again by the same functions, and the document's text is compared byte for byte. Pure: no store, no clock.
  *
- * Terms are a document's canonical JSON (docs/design/proof.md): all that its bill is rated by beside price books and usage. */
+ * Terms are a document's canonical JSON (docs/proof.md): all that its bill is rated by beside price books and usage. */
 #ifndef TOLLBOOK_CHECK_H
 #define TOLLBOOK_CHECK_H
 

@@ -363,6 +363,38 @@ START_TEST(changed_books_are_named)
 }
 END_TEST
 
+/* What was billed before is what the earlier document says, whatever the terms say. */
+START_TEST(corrections_begin_at_what_was_billed)
+{
+    begin_one();
+    add_bytes(&f, 101, "DE", at(9, 5, 9), UINT64_C(700000000000));
+    make_final(1, 681);
+    take_parts(1, "2026-000002");
+    char *const before = strstr((char *)(uintptr_t)p.of.terms.data, "\"before\":[");
+    char *const day = before ? strstr(before, "[\"2026-09-04\",") : NULL;
+    ck_assert_ptr_nonnull(day);
+    char *const next = strchr(day, ']') + 2; /* the day that follows */
+    memmove(day, next, strlen(next) + 1);
+    p.of.terms.len = strlen(p.of.terms.data);
+    says(TB_E_DIFFERENT, "earlier", "Earlier documents billed ");
+    end();
+}
+END_TEST
+
+START_TEST(books_begin_when_they_say)
+{
+    begin();
+    add_text_book("{\"book\":\"b\",\"currency\":\"USD\",\"effective_from\":\"2026-09-20T00:00:00Z\",\"minimum_monthly\":\"1.00\","
+                  "\"bandwidth\":{\"percentile\":{\"per\":\"Mbps\",\"percentile\":\"95\",\"price\":\"0.90\"}}}");
+    make_final(2, 680);
+    is_same(2, INVOICE);
+    take_parts(2, INVOICE);
+    change_all(&p.of.terms, "2026-09-20T00:00:00Z", "2026-09-19T00:00:00Z");
+    says(TB_E_DIFFERENT, "terms", "price book b in force from another moment");
+    end();
+}
+END_TEST
+
 /* Every entry of bytes is needed, and none may be there twice. */
 START_TEST(each_cell_goes_into_one_entry)
 {
@@ -414,6 +446,8 @@ int main(void)
     tcase_add_test(changed, lines_ascend);
     tcase_add_test(changed, changed_terms_are_named);
     tcase_add_test(changed, changed_books_are_named);
+    tcase_add_test(changed, corrections_begin_at_what_was_billed);
+    tcase_add_test(changed, books_begin_when_they_say);
     tcase_add_test(changed, each_cell_goes_into_one_entry);
     tcase_add_test(changed, terms_are_read_strictly);
     suite_add_tcase(suite, same);
