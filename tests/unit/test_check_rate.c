@@ -267,6 +267,26 @@ START_TEST(gauges_are_the_same)
 }
 END_TEST
 
+/* Nor does a value count that was reported meanwhile: it holds from the account's return on. */
+START_TEST(gauges_hold_nothing_while_the_account_is_deleted)
+{
+    begin();
+    add_meter(&f, 1, "storage", "\"kind\":\"gauge\",\"unit\":\"byte\",\"resource\":\"storage_zone\"");
+    add_series(&f, 1, 1, 1, "sz-1", "");
+    add_gauge(&f, 1, us_at(8, 20, 0), 1, UINT64_C(40000000000));
+    fixture_apply(&f, "{\"accounts\":[{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":201,\"account\":2,\"name\":\"b\"}]}", us_at(9, 15, 7), NULL);
+    add_gauge(&f, 1, us_at(9, 16, 0), 1, UINT64_C(90000000000));
+    fixture_apply(&f, CATALOG, us_at(9, 18, 12), NULL);
+    make_final(1, 680);
+    is_same(1, INVOICE);
+    take_parts(1, INVOICE);
+    ck_assert_ptr_nonnull(strstr(p.of.terms.data, "\"gaps\":[{\"from\":\"2026-09-15T07:00:00Z\",\"to\":\"2026-09-18T12:00:00Z\"}]"));
+    change(&p.of.terms, "\"to\":\"2026-09-18T12:00:00Z\"", "\"to\":\"2026-09-18T11:00:00Z\"");
+    says(TB_E_DIFFERENT, "invoice", "the document counts 146592000000000000 byte-second");
+    end();
+}
+END_TEST
+
 /* --- changed --- */
 
 START_TEST(changed_usage_is_named)
@@ -442,6 +462,7 @@ int main(void)
     tcase_add_test(same, bandwidth_at_a_percentile_is_the_same);
     tcase_add_test(same, corrections_and_credit_notes_are_the_same);
     tcase_add_test(same, gauges_are_the_same);
+    tcase_add_test(same, gauges_hold_nothing_while_the_account_is_deleted);
     tcase_add_test(changed, changed_usage_is_named);
     tcase_add_test(changed, lines_ascend);
     tcase_add_test(changed, changed_terms_are_named);
