@@ -10,8 +10,6 @@
 #include "billing/days.h"
 #include "tollbook/calendar.h"
 
-#define INTERVALS_MAX ((size_t)1 << 26) /* of a month's samples, all series: 512 MB */
-
 /* An entry of bytes, or a tie, by what it takes. */
 typedef struct taker {
     int64_t zone;
@@ -262,6 +260,25 @@ static tb_code list_samples(fill *f)
     return f->bandwidth ? TB_OK : tb_no_memory(f->err);
 }
 
+/* What the catalogue would have refused. */
+static tb_code check_meter(const fill *f, const tb_meter *m)
+{
+    const bool sampled = m->interval == TB_METER_INTERVAL || m->interval == 3600;
+    if (m->n_dimensions < 0 || m->n_dimensions > TB_METER_DIMENSIONS || m->display_per < 1 || m->round_up < 0 ||
+        m->round_up > TB_METER_VALUE_LARGEST || (m->kind == TB_METER_SAMPLE ? !sampled : m->interval != 0))
+        return wrong_terms(f, "a meter has a value that none can have");
+    return TB_OK;
+}
+
+static tb_code check_contract(const fill *f)
+{
+    const tb_contract *c = &f->of->input.contract;
+    for (size_t i = 0; i < c->n_commits; i++)
+        if (c->commits[i].months != 1 && c->commits[i].months != 3 && c->commits[i].months != 12)
+            return wrong_terms(f, "a commit's period is not a month, a quarter or a year");
+    return TB_OK;
+}
+
 /* What the lists below rely on. */
 static tb_code check_lists(const fill *f)
 {
@@ -276,6 +293,10 @@ static tb_code check_lists(const fill *f)
         if (strcmp(o->places[i - 1].code, o->places[i].code) >= 0) return wrong_terms(f, "the places do not ascend");
     for (size_t i = 1; i < in->n_meters; i++)
         if (strcmp(in->meters[i - 1].id, in->meters[i].id) >= 0) return wrong_terms(f, "the meters do not ascend");
+    tb_code code = check_contract(f);
+    for (size_t i = 0; !code && i < in->n_meters; i++)
+        code = check_meter(f, &in->meters[i]);
+    if (code) return code;
     for (size_t i = 0; i < in->n_balancers; i++) {
         const tb_bill_balancer *b = &in->balancers[i];
         if (b->part >= in->n_parts ||
@@ -629,7 +650,7 @@ static tb_code add_value(fill *f, const text_line *l, int64_t at_us, uint64_t va
 static tb_code take_values(fill *f, uint64_t **values, size_t n)
 {
     if (*values) return TB_OK;
-    if (n > INTERVALS_MAX - f->n_intervals) return wrong_day(f, "there are too many series of samples");
+    if (n > TB_CHECK_CELLS_MAX - f->n_intervals) return wrong_day(f, "there are too many series of samples");
     f->n_intervals += n;
     *values = day_room(f, n, sizeof **values);
     return *values ? TB_OK : tb_no_memory(f->err);

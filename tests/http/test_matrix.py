@@ -31,6 +31,7 @@ IDS = {
     "/billing/summary/?/pdf": ("1", "2"),
     "/billing/invoices/?": ("2026-000001", "2026-000002"),
     "/billing/invoices/?/forms": ("2026-000001", "2026-000002"),
+    "/billing/invoices/?/proof": ("2026-000001", "2026-000002"),
     "/billing/invoices/?/lines/1/explain": ("2026-000001", "2026-000002"),
     "/billing/invoices/2026-000001/lines/?/explain": ("1", None),
     "/billing/alerts/?": (None, None),
@@ -97,6 +98,8 @@ class Matrix(Case):
                 for zone in (101, 201)]
         run("import", "--db", db, "-", stdin="".join(json.dumps(r) + "\n" for r in rows).encode())
         run("invoice", "--db", db, "--month", "2026-10", "--finalize")
+        run("proof", "key", "--new", server.path / "key", "--name", "example.com/matrix")
+        run("proof", "start", "--db", db, "--proof-key-file", server.path / "key")
         cls.asking = cls.credentials()
         server.start("--token-key", cls.secret, "--purge-hook", "/bin/true")
         cls.asking += [(role, "session", cls.session(header["AccessKey"]))

@@ -157,11 +157,11 @@ class Proof(unittest.TestCase):
         self.assertIn(b"has no log", run("proof", "close-days", "--db", self.server.db, expect=None).stderr)
         self.tool("proof start", "--proof-key-file", self.key)
         self.assertEqual(self.tool("proof vkey", "--key-file", self.key, db=False), self.vkey)
-        self.assertEqual(open_note(self.tool("proof checkpoint") + "\n", self.vkey)[0], 1 + 2 + 1 + 280 + 2)
+        self.assertEqual(open_note(self.tool("proof checkpoint") + "\n", self.vkey)[0], 1 + 2 + 1 + 280 + 2 + 2)
         self.server.start()
         before, leaves = self.checked()
         types = [entry["type"] for entry in before]
-        self.assertEqual(types, ["book", "invoice", "invoice", "void"] + ["usage"] * 282)
+        self.assertEqual(types, ["book", "invoice", "invoice", "void"] + ["usage"] * 282 + ["terms"] * 2)
         self.assertEqual([entry["day"] for entry in before[4:8]], ["2026-01-01"] * 2 + ["2026-01-02"] * 2)
         for path in (f"tile/0/001.p/{len(before) - 255}", "tile/0/001", "tile/0/002.p/1", "tile/2/000.p/1", "tile/1/000.p/2",
                      "tile/0/0", "tile/8/000.p/1", "tile/entries/001", "tile/0/000.p/256", "tile/0/" + "x" * 200):
@@ -180,13 +180,14 @@ class Proof(unittest.TestCase):
         new = after[len(before):]
         first = before.index(next(entry for entry in before if entry.get("day") == "2026-10-02"))
         self.assertEqual([(entry["type"], entry.get("day"), entry.get("of")) for entry in new],
-                         [("book", None, None), ("invoice", None, None), ("invoice", None, None),
-                          ("usage", "2026-10-02", first), ("usage", "2026-10-20", None)])
+                         [("book", None, None), ("usage", "2026-10-02", first), ("usage", "2026-10-20", None),
+                          ("invoice", None, None), ("terms", None, None), ("invoice", None, None), ("terms", None, None),
+                          ("usage", "2026-10-02", first)])
         self.assertEqual(new[0]["sha256"], next(book["sha256"] for book in json.loads(self.tool("book list", "--format", "json"))["books"]
                                                 if book["book"] == "euro"))
         self.server.stop()
         sizes = [int(row) for row in self.tool("query", "SELECT size FROM proof_checkpoint ORDER BY size").split()[1:]]
-        self.assertEqual(sizes, [len(before), len(before) + 3, len(after)])
+        self.assertEqual(sizes, [len(before), len(before) + 7, len(after)])
         self.tool("verify")
 
         environment, harness.ENVIRONMENT = harness.ENVIRONMENT, {**ENVIRONMENT, "TOLLBOOK_NOW": "2026-11-05T00:10:01Z"}

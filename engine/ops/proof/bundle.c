@@ -229,11 +229,17 @@ static tb_code put_document_parts(making *m, const tb_invoice *invoice, int64_t 
 
 /* --- the whole --- */
 
-static void begin_making(making *m, tb_store *store)
+/* What is too long for the answer ends early. */
+static void begin_making(making *m, tb_store *store, const tb_buf *out)
 {
     *m = (making){.store = store};
     tb_buf_init(&m->note, TB_NOTE_MAX, NULL);
-    tb_buf_init(&m->texts, TB_TOLLPROOF_MAX, NULL);
+    tb_buf_init(&m->texts, out->max, NULL);
+}
+
+static tb_code too_long(const tb_buf *out, tb_error *err)
+{
+    return tb_fail(err, TB_E_TOO_LARGE, NULL, "It has more than %zu MB. Write it with: tollbook proof bundle --db FILE", out->max >> 20);
 }
 
 /* Writes what was made, and releases it. */
@@ -249,8 +255,8 @@ static tb_code end_making(making *m, tb_code code, tb_buf *out, tb_error *err)
         list_end(m, &m->days, &m->out.days);
         list_end(m, &m->earlier, &m->out.earlier);
         tb_tollproof_write(&m->out, out);
-        code = tb_buf_check(out, err);
     }
+    if ((!code && out->failed) || (code == TB_E_NOMEM && m->texts.failed)) code = too_long(out, err);
     list_release(&m->books);
     list_release(&m->days);
     list_release(&m->earlier);
@@ -267,7 +273,7 @@ tb_code tb_proof_bundle(tb_store *store, const tb_bundle_ask *ask, tb_buf *out, 
     tb_code code = tb_store_invoice(store, ask->account, ask->number, &invoice, err);
     if (code == TB_E_NOT_FOUND) return tb_fail(err, TB_E_INVOICE_NOT_FOUND, "number", NULL);
     if (code) return code;
-    begin_making(&m, store);
+    begin_making(&m, store, out);
     code = load_checkpoint(&m, err);
     if (!code) code = put_document_parts(&m, &invoice, ask->since, err);
     tb_invoice_release(&invoice);
@@ -279,7 +285,7 @@ tb_code tb_proof_receipts(tb_store *store, int64_t account, int64_t month, tb_bu
     making m;
     tb_proof_day *days = NULL;
     size_t n = 0;
-    begin_making(&m, store);
+    begin_making(&m, store, out);
     m.out.is_receipts = true;
     m.out.month = month;
     tb_code code = load_checkpoint(&m, err);

@@ -22,31 +22,18 @@ typedef struct finding {
     tb_store *store;
     int64_t account, known;
     int64_t began; /* version at which the log began */
-    int64_t first, first_version; /* the day's first entry; -1: none */
 } finding;
 
-/* The day's newest entry that was read by the version; -1: none. */
-static tb_code newest_of(finding *f, int64_t day, int64_t *ret, tb_error *err)
+/* An entry of a day. */
+typedef struct day_entry {
+    int64_t day, index, version;
+} day_entry;
+
+static tb_code day_entry_from(sqlite3_stmt *s, void *item, tb_error *err)
 {
-    char name[20];
-    sqlite3_stmt *s;
-    bool row = true;
-    *ret = f->first = -1;
-    name_day(day, name);
-    tb_code code = tb__sql(f->store, TB__SQL_PROOF_ENTRIES_OF, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, f->account);
-    sqlite3_bind_text(s, 3, tb_proof_type_name(TB_PROOF_USAGE), -1, SQLITE_STATIC);
-    while (!code && !(code = tb__step(f->store, s, &row, err)) && row) {
-        const int64_t index = sqlite3_column_int64(s, 0), version = sqlite3_column_int64(s, 2);
-        if (version <= f->known) *ret = index;
-        if (f->first >= 0) continue;
-        f->first = index;
-        f->first_version = version;
-    }
-    sqlite3_clear_bindings(s);
-    return code;
+    (void)err;
+    *(day_entry *)item = (day_entry){sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), sqlite3_column_int64(s, 2)};
+    return TB_OK;
 }
 
 static tb_code changed_before(int64_t day, tb_error *err)
@@ -59,36 +46,50 @@ static tb_code changed_before(int64_t day, tb_error *err)
 
 /* A document is older than the log: its days' first entries are of that usage, unless it changed in between. A first entry
  * of a day that had none when the log began is later. */
-static tb_code older_entry(finding *f, int64_t day, int64_t *ret, tb_error *err)
+static tb_code older_entry(const finding *f, const day_entry *first, int64_t *ret, tb_error *err)
 {
-    const int64_t values[5] = {f->account, tb_month_from_day(day), day, f->known, f->first_version};
+    const int64_t values[5] = {f->account, tb_month_from_day(first->day), first->day, f->known, first->version};
     int64_t came = 0;
     tb_buf text;
     tb_code code = tb__int_of(f->store, TB__SQL_PROOF_CAME, values, 5, 0, &came, err);
-    *ret = f->first;
+    *ret = first->index;
     if (code || !came) return code;
     tb_buf_init(&text, TB_PROOF_DAY_MAX, NULL);
-    code = tb__proof_day_text(f->store, f->account, day, f->known, &text, err);
-    if (!code && text.len) code = changed_before(day, err);
+    code = tb__proof_day_text(f->store, f->account, first->day, f->known, &text, err);
+    if (!code && text.len) code = changed_before(first->day, err);
     tb_buf_release(&text);
     *ret = -1;
     return code;
 }
 
+/* The entry of one day's that was the newest; -1: none. */
+static tb_code choose_entry(const finding *f, const day_entry *list, size_t n, int64_t *ret, tb_error *err)
+{
+    *ret = -1;
+    for (size_t i = 0; i < n; i++)
+        if (list[i].version <= f->known) *ret = list[i].index;
+    return *ret >= 0 || f->known >= f->began ? TB_OK : older_entry(f, list, ret, err);
+}
+
 tb_code tb_store_proof_days(tb_store *store, int64_t account, int64_t month, uint64_t known, tb_proof_day **ret_days, size_t *ret_n,
                             tb_error *err)
 {
+    static const tb__rows rows = {sizeof(day_entry), day_entry_from, NULL};
     finding f = {.store = store, .account = account, .known = known > INT64_MAX ? INT64_MAX : (int64_t)known};
-    const int64_t end = tb_month_first_day(month + 1);
+    const int64_t values[3] = {account, tb_month_first_day(month), tb_month_first_day(month + 1) - 1};
+    day_entry *list = NULL;
     tb_proof_day *days = malloc(31 * sizeof *days);
-    size_t n = 0;
+    size_t n_list = 0, n = 0;
     tb_code code = days ? tb__int_of(store, TB__SQL_PROOF_BEGAN, NULL, 0, 0, &f.began, err) : tb_no_memory(err);
-    for (int64_t day = tb_month_first_day(month); !code && day < end; day++) {
+    if (!code) code = tb__collect_ints(store, TB__SQL_PROOF_DAYS, values, 3, &rows, &list, &n_list, err);
+    for (size_t i = 0, next; !code && i < n_list; i = next) {
         int64_t index = -1;
-        code = newest_of(&f, day, &index, err);
-        if (!code && index < 0 && f.first >= 0 && f.known < f.began) code = older_entry(&f, day, &index, err);
-        if (!code && index >= 0) days[n++] = (tb_proof_day){day, index};
+        for (next = i; next < n_list && list[next].day == list[i].day;)
+            next++;
+        code = choose_entry(&f, list + i, next - i, &index, err);
+        if (!code && index >= 0) days[n++] = (tb_proof_day){list[i].day, index};
     }
+    free(list);
     if (code) {
         free(days);
         return code;
