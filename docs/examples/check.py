@@ -564,6 +564,8 @@ class Document:
                 raise unreadable("document", f"An amount of {self.number} is no decimal.")
             if sum(map(Fraction, amounts)) != Fraction(stated):
                 raise differs("document", f"{' + '.join(amounts)[:200]} is not {stated}, which {self.number} states.")
+        if not 0 <= Fraction(has.get("paid", "0")) <= max(0, Fraction(has["total"])):
+            raise differs("document", f"{self.number} says that {has['paid'][:40]} of {has['total']} is paid.")
 
     @cached_property
     def stated(self):

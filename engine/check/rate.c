@@ -84,6 +84,18 @@ static tb_code read_papers(rating *r)
     return TB_OK;
 }
 
+/* Who pays in advance, or has credit, owes less than the total, and never more. */
+static tb_code check_paid(const rating *r)
+{
+    const tb_statement *s = &r->paper.statement;
+    const int sign = tb_decimal_sign(s->paid);
+    char paid[TB_DECIMAL_TEXT_MAX + 1];
+    if (sign == 0 || (sign > 0 && tb_decimal_compare(s->paid, s->bill->total) <= 0)) return TB_OK;
+    *tb_decimal_put_fixed(paid, s->paid, s->bill->minor_digits) = 0;
+    return tb_fail(r->err, TB_E_DIFFERENT, "invoice", "The document says that %s %s of its %s %s is paid.", paid, s->currency, r->rated->total,
+                   s->currency);
+}
+
 /* The terms are of this document. */
 static tb_code check_document(const rating *r)
 {
@@ -487,6 +499,7 @@ static tb_code rate_parts(rating *r)
     code = read_books(r);
     if (!code) code = tb__terms_read(r->parts->terms, r->books, r->n_books, &r->terms, r->err);
     if (!code) code = check_document(r);
+    if (!code) code = check_paid(r);
     if (!code) code = tb__terms_check(&r->terms, r->paper.statement.currency, r->err);
     if (!code) code = take_days(r);
     if (!code) code = strcmp(r->terms.kind, "credit_note") == 0 ? make_credit(r) : make_invoice(r);

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -158,6 +159,17 @@ class Hostile(unittest.TestCase):
     def test_a_counter_twice(self):
         text = self.bundles[SECOND]["days"][0]["text"].replace("\tbytes=", "\tbytes=1\tbytes=", 1)
         self.refused(committed(self.bundles[SECOND], self.log, "days[0]", text)[0], "counters are expected")
+
+    def test_what_is_paid(self):
+        """It is as the document states; but nobody owes more than the total, or gets money by an invoice."""
+        text = self.bundles[FIRST]["invoice"]["text"]
+        total = Decimal(json.loads(text)["total"])
+        for paid, status in ((Decimal("-0.01"), 1), (total + Decimal("0.01"), 1), (total, 0), (Decimal("1.00"), 0)):
+            changed = sealed(text, paid=str(paid), payable=str(total - paid))
+            found, said = self.check(committed(self.bundles[FIRST], self.log, "invoice", changed)[0])
+            self.assertEqual(found, status, said)
+            if status:
+                self.assertIn(f"The document says that {paid} USD of its {total} USD is paid.", said)
 
     def test_a_document_of_other_types(self):
         bundle = self.bundles[FIRST]
