@@ -291,6 +291,8 @@ static tb_code correct_all(rating *r)
     for (size_t i = 0; !code && i < r->terms.n_lates; i++)
         code = correct(r, &r->terms.lates[i], &r->lates[i], &r->lists[i]);
     r->rated->corrected = (unsigned)r->terms.n_lates;
+    for (size_t i = 0; i < r->terms.n_lates; i++)
+        r->rated->unbilled += r->terms.lates[i].n_billed == 0;
     return code;
 }
 
