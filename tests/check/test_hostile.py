@@ -46,6 +46,12 @@ def pay_in_euro(terms):
         month["currency"] = "EUR"
 
 
+def bill_again(terms):
+    """From nothing, though the month's bill is named."""
+    late(terms)["invoice"] = None
+    late(terms)["before"][0].update(days=[], fees=[], active_zone=False)
+
+
 def cap_at(moment):
     def change(terms):
         own(terms)["cap"].update(at=moment, reached=True)
@@ -82,6 +88,9 @@ TERMS = [
     (OTHER, "less usage as what was billed", lambda t: late(t)["before"][0].update(days=late(t)["before"][0]["days"][1:]), "Earlier documents billed"),
     (OTHER, "the same by old rules", lambda t: (t.update(rules="whole"), late(t)["before"][0].update(days=late(t)["before"][0]["days"][1:])),
      "Earlier documents billed"),
+    (OTHER, "a bill that is named, but not gone on from", bill_again, "do not go on from what was billed"),
+    (OTHER, "another bill as the one that is corrected", lambda t: late(t).update(invoice="2026-999999"), "do not go on from|is missing"),
+    (OTHER, "another moment of that bill", lambda t: late(t).update(since=late(t)["since"] - 1), "do not go on from what was billed"),
     (OTHER, "a correction in another currency", pay_in_euro, "different currencies"),
     (FIRST, "usage without a price", leave_unpriced, "left out, as it has no price"),
     (FIRST, "a commit of 0 months", commit_every(0), "not a month, a quarter or a year"),
