@@ -153,7 +153,7 @@ static void add_books(names *all, const tb__term_month *month)
 {
     for (size_t i = 0; i < month->input.n_parts; i++)
         if (month->input.parts[i].book) add_name(all, month->input.parts[i].book->sha256);
-    for (size_t i = 0; i < month->input.n_fees; i++) /* one that was billed in advance has the book of then */
+    for (size_t i = 0; i < month->input.n_fees; i++) /* one that was billed in advance keeps its book */
         if (month->input.fees[i].book) add_name(all, month->input.fees[i].book->sha256);
 }
 

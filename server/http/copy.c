@@ -187,14 +187,15 @@ static void name_address(const server *s, char out[TB_STANDBY_URL + 1])
     else if (!all) snprintf(out, TB_STANDBY_URL + 1, "http%s://%.150s", s->options.tls ? "s" : "", where);
 }
 
-/* What was fetched at this start is a copy before its first piece comes. */
+/* What was fetched at this start is a copy before its first piece comes, whatever the file before it was. */
 static tb_code read_mark(copy_server *c, tb_error *err)
 {
     const char *db = c->server->options.db;
-    tb_replication now = {.first = 0};
-    tb_code code = c->options.seeded ? tb_store_replication(c->reader, &now, err) : TB_OK;
+    tb_replication now;
     c->marked = mark_copy_epoch(db);
-    if (code || now.last.epoch <= c->marked) return code;
+    if (!c->options.seeded) return TB_OK;
+    const tb_code code = tb_store_replication(c->reader, &now, err);
+    if (code) return code;
     c->marked = now.last.epoch;
     return mark_copy(db, c->marked, err);
 }

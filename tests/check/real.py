@@ -1,5 +1,6 @@
 """Bundles of the real program: a database with three customers, two months and most kinds of lines, made from the command line; its
 log, whose entries are read back so that proofs can be made and forged (bundle_maker.Log); and a bundle of each document."""
+import copy
 import json
 import os
 import subprocess
@@ -17,7 +18,7 @@ CATALOG = {
         {"id": 1, "name": "acme", "tax": {"VAT": "19"}, "discounts": {"EUUSDiscount": 5}, "fees": ["gold"],
          "contract": {"discount_percent": "2", "commit": {"monthly": "100"}}},
         {"id": 2, "name": "borealis", "tax": {"category": "AE", "reason": "Reverse charge"}},
-        {"id": 3, "name": "cirrus", "contract": {"bandwidth": "percentile"}}],
+        {"id": 3, "name": "cirrus", "contract": {"bandwidth": "percentile", "book": "cirrus-2026"}, "fees": ["pledge"]}],
     "zones": [
         {"id": 101, "account": 1, "name": "video", "created": SINCE},
         {"id": 102, "account": 1, "name": "bulk", "type": "volume", "created": SINCE},
@@ -37,12 +38,13 @@ BOOK = {
     "optimizer": {"monthly": "9.50"},
     "load_balancer": {"monthly_fee": "9.50", "included_requests": 0, "included_axis": "absolute",
                       "tiers": [{"from_millions": 0, "to_millions": None, "price_per_million": "0.65"}]},
-    "meters": {"scripts": {"per": "1000", "price": "0.20", "by": "region", "prices": {"*": {"price": "0.20"}}},
+    "meters": {"scripts": {"per": "1000", "by": "region", "prices": {"*": {"price": "0.20"}}},
                "storage": {"per": "GB", "time": "month", "price": "0.02"}},
-    "fees": {"gold": {"name": "Gold support", "amount": "12"}}}
-del BOOK["meters"]["scripts"]["price"]
+    "fees": {"gold": {"name": "Gold support", "amount": "12"}, "pledge": {"name": "Pledge", "amount": "120", "every": "year", "timing": "advance"}}}
 LATER = {**BOOK, "book": "autumn-2026", "effective_from": "2026-10-16T00:00:00Z"}
 LATER["bandwidth"] = {**BOOK["bandwidth"], "premium": {"per": "GB", "regions": {"EU": "0.012", "NA": "0.01", "ASIA": "0.03"}}}
+# The third customer's own book. Its fee is given back in October by the book that billed it, which prices nothing else of that month.
+OWN = {**BOOK, "book": "cirrus-2026", "effective_from": "2026-10-01T00:00:00Z", "scope": "contract"}
 
 
 class Real:
@@ -53,13 +55,16 @@ class Real:
         self.db, self.key = self.folder / "t.db", self.folder / "key"
         self.tool("init")
         self.vkey = self.tool("proof key", "--new", self.key, "--name", NAME, db=False).strip()
-        self.tool("apply", "-", stdin=json.dumps(CATALOG), now="2026-08-31T00:00:00Z")
-        for book in (BOOK, LATER):
+        self.tool("apply", "-", stdin=json.dumps(CATALOG), now="2026-09-01T00:00:00Z")
+        for book in (BOOK, LATER, OWN):
             self.tool("book add", "-", stdin=json.dumps(book))
         self.use("2026-09")
         self.tool("proof start", "--proof-key-file", self.key, now="2026-10-02T00:00:00Z")
         self.tool("charge add", "--account", 1, "--amount", 25, "--description", "Set-up", "--month", "2026-09", now="2026-09-30T00:00:00Z")
         self.bill("2026-09", "2026-10-03T09:00:00Z")
+        without = copy.deepcopy(CATALOG)
+        without["accounts"][2]["fees"] = []
+        self.tool("apply", "--backdated", "-", stdin=json.dumps(without), now="2026-10-20T00:00:00Z")
         self.use("2026-10")
         self.late()
         self.bill("2026-10", "2026-11-03T09:00:00Z")
@@ -72,7 +77,7 @@ class Real:
         return done.stdout
 
     def use(self, month):
-        """Hours of zones, and what meters count; log lines of 2 October, of which load balancers count."""
+        """Hours of zones, and what meters count; log lines of its second day, of which load balancers count."""
         rows = []
         for day in self.days:
             for zone in (101, 102, 103, 104, 201, 301):
@@ -85,7 +90,7 @@ class Real:
             rows.append({"meter": "storage", "account": 2, "resource": "films", "time": f"{month}-{day:02}T05:30:00Z",
                          "value": self.random.randrange(1, 10**12)})
         self.take(rows)
-        moment = 1759363200000 + 86400000 * (0 if month == "2026-10" else 0) + 31536000000 - (2592000000 if month == "2026-09" else 0)
+        moment = {"2026-09": 1788307200000, "2026-10": 1790899200000}[month]  # of the second
         lines = "".join(f"{cache}|200|{moment + i * 1000}|{self.random.randrange(10**6)}|{zone}|192.0.2.1|-|https://z/x|DE|agent|{'0' * 32}|DE\n"
                         for i, (zone, cache) in enumerate((zone, cache) for zone in (101, 102, 104) for cache in ("MISS", "HIT", "REVALIDATED")))
         self.tool("ingest", "-", stdin=lines)

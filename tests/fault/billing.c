@@ -40,7 +40,9 @@ static const step steps[] = {
      0,
      {"ledger", "pay", "--account=1", "--amount=100", "--reference=p1"}},
     {"credit", "2026-11-02T00:00:00Z", 0, {"ledger", "credit", "--account=2", "--amount=0.75"}},
-    {"begin the log", "2026-11-02T00:00:00Z", 0, {"proof", "start"}},
+    /* Some of October's days are closed now, the others then. */
+    {"begin the log", "2026-10-15T00:00:00Z", 0, {"proof", "start"}},
+    {"close days", "2026-11-02T00:10:00Z", 0, {"proof", "close-days"}},
     /* Two groups; says that no book has a price for one account's usage. */
     {"accrue", "2026-11-02T06:00:00Z", 1, {"ledger", "accrue"}},
     /* Refuses the account that no book has a price for. */
@@ -49,7 +51,6 @@ static const step steps[] = {
     {"void", "2026-11-04T00:00:00Z", 0, {"invoice", "--void=2026-000002"}},
     {"replace", "2026-11-05T00:00:00Z", 0, {"invoice", "--month=2026-10", "--finalize"}},
     {"late usage", "2026-12-01T00:00:00Z", 0, {"import", "@late"}},
-    {"close days", "2026-12-01T00:10:00Z", 0, {"proof", "close-days"}},
     {"accrue more", "2026-12-01T06:00:00Z", 0, {"ledger", "accrue"}},
     {"correct", "2026-12-02T00:00:00Z", 0, {"invoice", "--month=2026-11", "--finalize"}},
     {"adjust",

@@ -1,5 +1,5 @@
 /* Lack of memory where money is made: every allocation of reading a month, rating, making final,
- * voiding, the ledger, late usage, showing and checking fails, once and from then on (sampled in
+ * voiding, the ledger, late usage, closing days, showing and checking fails, once and from then on (sampled in
  * the quick form). The answer is TB_E_NOMEM or the right one to the byte, nothing leaks (the
  * sanitizer's build), nothing half is left in the file, and the next try on the same connection
  * works. */
@@ -13,6 +13,7 @@
 #include "tollbook/audit.h"
 #include "tollbook/issue.h"
 #include "tollbook/operation.h"
+#include "tollbook/prooflog.h"
 #include "tollbook/totals.h"
 
 #include <stdio.h>
@@ -386,6 +387,16 @@ static tb_code op_late(tb_error *err)
     return code;
 }
 
+/* Late usage changed days that are closed. */
+static tb_code op_close(tb_error *err)
+{
+    bool more = true;
+    tb_code code = tb_store_begin(store, err);
+    if (!code) code = tb_store_proof_close(store, NOW_US / INT64_C(86400000000) - 1, UINT64_MAX, &more, err);
+    if (!code) answer_number(more);
+    return finish(code, err);
+}
+
 /* --- every allocation --- */
 
 static const struct operation {
@@ -398,8 +409,8 @@ static const struct operation {
     {"ledger", op_ledger, false},   {"shown", op_shown, false},   {"draft", op_draft, false},
     {"explain", op_explain, false}, {"verify", op_verify, false}, {"finalize", op_finalize, true},
     {"void", op_void, true},        {"payment", op_pay, true},    {"book", op_book, true},
-    {"late usage", op_late, true},  {"audit", op_audit, true},
-    {"alerts", op_alerts, true},
+    {"late usage", op_late, true},  {"audit", op_audit, true},    {"alerts", op_alerts, true},
+    {"close days", op_close, true},
 };
 
 static size_t step; /* November, before it is made final */

@@ -9,6 +9,7 @@ import struct
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from harness import Server, hit, run
 from receiver import Receiver
@@ -388,6 +389,13 @@ class Refuses(Case):
     def test_a_copy_is_not_served_as_a_primary(self):
         replica = self.standby()
         replica.stop()
+        mark = Path(f"{replica.db}.copy-epoch")
+        self.assertEqual(mark.read_text(), "1\n")
+        mark.write_text("7\n")  # of another file, which was here before
+        replica.db.unlink()
+        replica.start()
+        replica.stop()
+        self.assertEqual(mark.read_text(), "1\n")
         said = run("serve", "--db", replica.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
         self.assertIn("is a copy that was never promoted", said)
         self.assertIn(f"tollbook promote --db {replica.db}", said)
@@ -450,9 +458,12 @@ class Messages(Alerts):
         key_file.touch(0o600)
         key_file.write_bytes(replica_key)
         self.apply()
-        self.hear(lambda message, nth: 503)
+        ends = threading.Event()
+        self.addCleanup(ends.set)
+        self.hear(lambda message, nth: lambda handler: ends.wait() and None)  # no try ends, so the message is due all the time
         primary = Server("--replicas", *self.options(), db=self.db)
         primary.keys["operator"] = self.key
+        self.addCleanup(primary.process.kill)
         taken = primary.ask("POST", "/ingest/buckets", "operator", usage(101, "2026-11-03T05:00:00Z", 100 * GB).encode())
         self.assertEqual(taken.status, 200, taken.body)
         tried = self.receiver.until(lambda got: len(got) > 0, primary.messages)[0]
@@ -462,8 +473,11 @@ class Messages(Alerts):
                                        *self.options(others.url), db=self.folder / "copy.db")
         standby.keys["operator"] = self.key
         until(lambda: state(primary)["standbys"], standby)
-        listed = state(primary)["piece"]  # each try to send makes another one
-        until(lambda: state(standby)["piece"] >= listed, standby)
+        listed = state(primary)["piece"]
+        until(lambda: state(standby)["piece"] == listed, standby)
+        replica = {"AccessKey": replica_key.decode().strip()}
+        with standby.wire() as wire:  # for a second, in which a sender looks for due messages five times
+            self.assertEqual(wire.ask("GET", f"/replica/pieces?after={listed}&wait=1", replica).status, 200)
         self.assertEqual(others.all, [])
         primary.process.kill()
         primary.process.wait()

@@ -19,7 +19,7 @@ class Documents(unittest.TestCase):
         self.add("first", "2026-01-01")
         rows = [{"zone": zone, "hour": "2026-10-05T05:00:00Z", "region": "DE", "requests": 7, "bytes": 10**11} for zone in (101, 201)]
         run("import", "--db", self.server.db, "-", stdin="".join(json.dumps(row) + "\n" for row in rows).encode())
-        run("proof", "start", "--db", self.server.db)
+        run("proof", "start", "--db", self.server.db, "--proof-key-file", self.key)  # whose checkpoint covers no document
         run("invoice", "--db", self.server.db, "--month", "2026-10", "--finalize")
 
     def tearDown(self):
@@ -29,20 +29,24 @@ class Documents(unittest.TestCase):
         run("book", "add", "--db", self.server.db, "-",
             stdin=json.dumps({**BOOK, "book": name, "effective_from": f"{day}T00:00:00Z"}).encode())
 
-    def document(self, form, *words):
-        return run("invoice", "--db", self.server.db, "--number", NUMBER, "--format", form, *words).stdout
+    def document(self, form, *words, number=NUMBER):
+        return run("invoice", "--db", self.server.db, "--number", number, "--format", form, *words).stdout
 
     def sign(self):
         run("proof", "close-days", "--db", self.server.db, "--proof-key-file", self.key)
 
     def test_a_document_names_its_entry_and_the_first_checkpoint(self):
-        text, before = self.document("json"), self.document("html", "--public-url", URL)
-        self.assertNotIn(b"Log of documents", before)
-        self.assertNotIn(b"<svg", before)
+        text, first = self.document("json"), self.document("html", "--public-url", URL, number="2026-000001")
+        for before in (first, self.document("html", "--public-url", URL)):
+            self.assertNotIn(b"Log of documents", before)
+            self.assertNotIn(b"<svg", before)
         self.sign()
         size, root = open_note(run("proof", "checkpoint", "--db", self.server.db).stdout.decode(), self.vkey)
         spaced = " ".join(root.hex()[i:i + 4] for i in range(0, 16, 4))
-        line = f"Log of documents {NAME}, entry {size - 1}, checkpoint {spaced}"
+        index = int(run("query", "--db", self.server.db, "--format", "tsv", f"SELECT id FROM proof_entry WHERE subject='{NUMBER}'"
+                        " AND type='invoice'").stdout.split()[1])
+        self.assertLess(index, size)
+        line = f"Log of documents {NAME}, entry {index}, checkpoint {spaced}"
         plain, coded = self.document("html").decode(), self.document("html", "--public-url", URL).decode()
         self.assertIn(f">{line}<", plain)
         self.assertNotIn("<svg", plain)

@@ -53,6 +53,7 @@ class Page(unittest.TestCase):
             {"zone": zone, "hour": f"2026-10-{day:02}T{hour:02}:00:00Z", "region": region, "requests": 100 * day + hour, "bytes": zone * 10**8 + day})
             + "\n" for zone in (101, 201, 301) for day in range(1, 32) for hour in (4, 20) for region in ("DE", "NY", "SG")).encode())
         run("proof", "start", "--db", cls.server.db, "--proof-key-file", key)
+        cls.old = run("proof", "checkpoint", "--db", cls.server.db).stdout
         run("invoice", "--db", cls.server.db, "--month", "2026-10", "--finalize", "--proof-key-file", key)
         cls.customer = cls.server.make_key(3, "User")
         cls.server.start("--proof-key-file", key)
@@ -67,6 +68,7 @@ class Page(unittest.TestCase):
         folder.mkdir()
         shutil.copy(SOURCE / "docs/examples/check.py", folder)
         (folder / "log.vkey").write_text(LOG.vkey + "\n")
+        (folder / "september.checkpoint").write_bytes(self.old)
         mark = "--- end of step ---"
         script = moved("".join(f"{command}echo '{mark}'\n" for command, _ in steps()), {"https://stats.example": self.server.url})
         done = subprocess.run(["bash"], input=script, text=True, cwd=folder, check=False, timeout=PATIENCE, stdout=subprocess.PIPE,

@@ -4,22 +4,6 @@
 #include <sodium.h>
 #include <string.h>
 
-static tb_code find_index(tb_store *store, int64_t account, const char *number, int64_t *ret_index, tb_error *err)
-{
-    sqlite3_stmt *s;
-    bool row = false;
-    *ret_index = -1;
-    tb_code code = tb__sql(store, TB__SQL_PROOF_ENTRIES_OF, &s, err);
-    if (code) return code;
-    sqlite3_bind_text(s, 1, number, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 2, account);
-    sqlite3_bind_text(s, 3, tb_proof_type_name(TB_PROOF_INVOICE), -1, SQLITE_STATIC);
-    code = tb__step(store, s, &row, err);
-    if (row) *ret_index = sqlite3_column_int64(s, 0);
-    if (row) sqlite3_reset(s);
-    return code;
-}
-
 static tb_code read_checkpoint(const char *text, size_t len, tb_invoice_proof *ret, tb_error *err)
 {
     tb_note note;
@@ -42,7 +26,7 @@ tb_code tb_store_proof_printed(tb_store *store, int64_t account, const char *num
     *ret_covered = false;
     tb_code code = tb__proof_open(store, &open, err);
     if (code || open == INT64_MIN) return code;
-    code = find_index(store, account, number, &ret->index, err);
+    code = tb_store_proof_find(store, TB_PROOF_INVOICE, account, number, &ret->index, err);
     if (code || ret->index < 0) return code;
     code = tb__sql_ints(store, TB__SQL_PROOF_CHECKPOINT_OVER, &ret->index, 1, &s, err);
     if (!code) code = tb__step(store, s, ret_covered, err);
