@@ -72,6 +72,8 @@ static void say_limits(const tb_check_result *result, tb_buf *out)
     tb_buf_str(out, "  It does not show that all usage reached the log, or that it was measured rightly");
     if (result->steps[TB_CHECK_WITNESS].state != TB_CHECK_OK) tb_buf_str(out, ", that others are shown the same log (--witness)");
     if (result->steps[TB_CHECK_CONSISTENCY].state != TB_CHECK_OK) tb_buf_str(out, ", that nothing was taken out of the log before (--since)");
+    if (rated) tb_buf_str(out, ", that its terms (own prices, fees, taxes, times) are as agreed");
+    if (rated && result->rated.unbilled) tb_buf_fmt(out, ", that nothing was billed before of %u months that it adds", result->rated.unbilled);
     if (rated && result->rated.stated)
         tb_buf_fmt(out, ", the amounts of %u earlier months that a commit counts, which are as the terms state them", result->rated.stated);
     tb_buf_str(out, result->is_receipts ? ".\n" : ", or whether it was paid, or made void since.\n");

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -45,6 +46,12 @@ def pay_in_euro(terms):
         month["currency"] = "EUR"
 
 
+def bill_again(terms):
+    """From nothing, though the month's bill is named."""
+    late(terms)["invoice"] = None
+    late(terms)["before"][0].update(days=[], fees=[], active_zone=False)
+
+
 def cap_at(moment):
     def change(terms):
         own(terms)["cap"].update(at=moment, reached=True)
@@ -75,14 +82,20 @@ TERMS = [
     (CORRECTING, "bytes at the prices of another part", in_another_part, "not of the hours of its part"),
     (FIRST, "its own month as a correction", correct_itself, "months that are corrected ascend, and are over"),
     (CORRECTING, "a month that is corrected twice", lambda t: t["lates"].append(late(t)), "months that are corrected ascend"),
+    (CORRECTING, "more months than there are", lambda t: t.update(lates=[late(t)] * 1201), "more months are corrected than anybody billed"),
     (CORRECTING, "a month that was billed, as if it was not", lambda t: late(t).update(before=[]), "rated before just where a document billed"),
     (CORRECTING, "a month that was not billed, as if it was", lambda t: late(t).update(billed=[]), "rated before just where a document billed"),
     (CORRECTING, "newer usage as what was billed", exchange_sides, "counts an older entry of a day"),
     (OTHER, "less usage as what was billed", lambda t: late(t)["before"][0].update(days=late(t)["before"][0]["days"][1:]), "Earlier documents billed"),
     (OTHER, "the same by old rules", lambda t: (t.update(rules="whole"), late(t)["before"][0].update(days=late(t)["before"][0]["days"][1:])),
      "Earlier documents billed"),
+    (OTHER, "a bill that is named, but not gone on from", bill_again, "do not go on from what was billed"),
+    (OTHER, "another bill as the one that is corrected", lambda t: late(t).update(invoice="2026-999999"), "do not go on from|is missing"),
+    (OTHER, "another moment of that bill", lambda t: late(t).update(since=late(t)["since"] - 1), "do not go on from what was billed"),
     (OTHER, "a correction in another currency", pay_in_euro, "different currencies"),
     (FIRST, "usage without a price", leave_unpriced, "left out, as it has no price"),
+    (THIRD, "a document of no month", lambda t: t.update(month=None), "\"month\" is another value"),
+    (THIRD, "usage of no month", lambda t: own(t).update(month=None), "\"month\" is another value"),
     (FIRST, "a commit of 0 months", commit_every(0), "not a month, a quarter or a year"),
     (FIRST, "a commit of 24 months", commit_every(24), "not a month, a quarter or a year"),
     (FIRST, "a meter with a billion dimensions", lambda t: own(t)["meters"][0].update(dimensions=10**9), "a value that none can have"),
@@ -159,6 +172,17 @@ class Hostile(unittest.TestCase):
         text = self.bundles[SECOND]["days"][0]["text"].replace("\tbytes=", "\tbytes=1\tbytes=", 1)
         self.refused(committed(self.bundles[SECOND], self.log, "days[0]", text)[0], "counters are expected")
 
+    def test_what_is_paid(self):
+        """It is as the document states; but nobody owes more than the total, or gets money by an invoice."""
+        text = self.bundles[FIRST]["invoice"]["text"]
+        total = Decimal(json.loads(text)["total"])
+        for paid, status in ((Decimal("-0.01"), 1), (total + Decimal("0.01"), 1), (total, 0), (Decimal("1.00"), 0)):
+            changed = sealed(text, paid=str(paid), payable=str(total - paid))
+            found, said = self.check(committed(self.bundles[FIRST], self.log, "invoice", changed)[0])
+            self.assertEqual(found, status, said)
+            if status:
+                self.assertIn(f"The document says that {paid} USD of its {total} USD is paid.", said)
+
     def test_a_document_of_other_types(self):
         bundle = self.bundles[FIRST]
         for name in json.loads(bundle["invoice"]["text"]).keys() - {"sha256", "previous"}:
@@ -168,12 +192,12 @@ class Hostile(unittest.TestCase):
 
     def test_nothing_of_a_document_reaches_the_terminal(self):
         """Its number is a text that somebody chose."""
-        number = "\x1b[2J\u009b31m"
+        number = "\x1b[2J\u009b31m\u202e1"
         bundle, log = self.with_terms(SECOND, lambda terms: terms.update(number=number))
         bundle, _ = committed(bundle, log, "invoice", sealed(bundle["invoice"]["text"], number=number))
         status, said = self.check(bundle)
         self.assertEqual(status, 0, said)
-        self.assertIn(r"invoice \x1b[2J\xc2\x9b31m of 2026-09", said)
+        self.assertIn(r"invoice \x1b[2J\xc2\x9b31m\xe2\x80\xae1 of 2026-09", said)
         self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
