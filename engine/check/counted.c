@@ -84,6 +84,44 @@ static void compare_days(tb__checking *c, const counted *terms)
     }
 }
 
+/* An entry of a day; first: the day's first entry. */
+typedef struct version {
+    int64_t day, index, first;
+} version;
+
+/* Two entries of one day. */
+static void tell_strangers(tb__checking *c, const version *day)
+{
+    char date[11];
+    tb__check_date(day[0].day, date);
+    tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Entries %lld and %lld of the log are both of %s, but are not versions of the same usage.",
+                  (long long)day[0].index, (long long)day[1].index, date);
+}
+
+static int by_day(const void *a, const void *b)
+{
+    const version *x = a, *y = b;
+    if (x->day != y->day) return x->day < y->day ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* A customer has one usage of a day: each of its entries names the first one, in whose place it is. */
+static tb_code compare_versions(tb__checking *c, tb_error *err)
+{
+    const tb_tollproof_list *list = &c->bundle->days;
+    version *days = malloc((list->n + 1) * sizeof *days);
+    if (!days) return tb_no_memory(err);
+    for (size_t i = 0; i < list->n; i++) {
+        const int64_t first = list->parts[i].of < 0 ? c->days[i].index : list->parts[i].of;
+        days[i] = (version){c->days[i].day, c->days[i].index, first};
+    }
+    if (list->n) qsort(days, list->n, sizeof *days, by_day);
+    for (size_t i = 1; i < list->n; i++)
+        if (days[i - 1].day == days[i].day && days[i - 1].first != days[i].first) tell_strangers(c, &days[i - 1]);
+    free(days);
+    return TB_OK;
+}
+
 /* --- price books and earlier documents --- */
 
 /* Texts that the document or its terms name. */
@@ -111,7 +149,7 @@ static bool has_name(const names *all, const tb__check_name *name)
     return all->n && bsearch(name, all->list, all->n, sizeof *all->list, by_text) != NULL;
 }
 
-static void add_parts(names *all, const tb__term_month *month)
+static void add_books(names *all, const tb__term_month *month)
 {
     for (size_t i = 0; i < month->input.n_parts; i++)
         if (month->input.parts[i].book) add_name(all, month->input.parts[i].book->sha256);
@@ -121,8 +159,8 @@ static void add_parts(names *all, const tb__term_month *month)
 
 static void add_late(names *books, names *documents, const tb__term_late *late)
 {
-    add_parts(books, &late->after);
-    if (late->n_before) add_parts(books, late->before);
+    add_books(books, &late->after);
+    if (late->n_before) add_books(books, late->before);
     add_name(documents, late->invoice);
     for (size_t i = 0; i < late->n_billed; i++)
         add_name(documents, late->billed[i].number);
@@ -132,7 +170,7 @@ static void list_names(const tb__doc_terms *terms, const tb_statement *s, names 
 {
     for (size_t i = 0; i < s->n_books; i++)
         add_name(books, s->books[i].sha256);
-    if (terms->n_own) add_parts(books, terms->own);
+    if (terms->n_own) add_books(books, terms->own);
     for (size_t i = 0; i < terms->n_lates; i++)
         add_late(books, documents, &terms->lates[i]);
     add_name(documents, s->corrects);
@@ -200,6 +238,7 @@ static tb_code check_document(tb__checking *c, tb_error *err)
     compare_terms(c, &terms);
     code = list_counted(&terms, &days, err);
     if (!code) compare_days(c, &days);
+    if (!code) code = compare_versions(c, err);
     if (!code) code = compare_names(c, &terms, err);
     if (!code) tell_counted(c, &terms, days.n);
     free(days.days);

@@ -10,6 +10,8 @@
 #include "billing/days.h"
 #include "tollbook/calendar.h"
 
+#define INTERVALS_MAX ((size_t)1 << 26) /* of a month's samples, all series: 512 MB */
+
 /* An entry of bytes, or a tie, by what it takes. */
 typedef struct taker {
     int64_t zone;
@@ -50,7 +52,8 @@ typedef struct fill {
     tb__day_sums *byte_sums, *balancer_sums, *usage_sums; /* one an entry */
     series *series;
     size_t n_series;
-    uint64_t **values;  /* of samples */
+    uint64_t **values;  /* of samples; NULL: none yet */
+    size_t n_intervals; /* of all of them */
     uint64_t *bandwidth; /* by 5 minutes, then by hours; NULL: not billed so */
     /* the place of the line before */
     int64_t day;
@@ -253,8 +256,6 @@ static tb_code list_samples(fill *f)
         if (interval != TB_METER_INTERVAL && interval != 3600) return wrong_terms(f, "an entry of samples has no meter of them");
         if (i && compare_names(s[-1].meter, s[-1].resource, s[-1].dimension, s->meter, s->resource, s->dimension) >= 0)
             return wrong_terms(f, "the entries of samples do not ascend");
-        f->values[i] = day_room(f, f->month_s / (uint32_t)interval, sizeof **f->values);
-        if (!f->values[i]) return tb_no_memory(f->err);
     }
     if (!in->percentile) return TB_OK;
     f->bandwidth = day_room(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
@@ -409,7 +410,10 @@ static bool read_counters(const char *at, const char *end, const char *const nam
         uint64_t read;
         if (!equals || !read_u64(equals + 1, (size_t)(stop - equals - 1), &read)) return false;
         for (int k = 0; k < 2; k++)
-            if (names[k] && strlen(names[k]) == (size_t)(equals - at) && memcmp(names[k], at, strlen(names[k])) == 0) value[k] = read;
+            if (names[k] && strlen(names[k]) == (size_t)(equals - at) && memcmp(names[k], at, strlen(names[k])) == 0) {
+                if (value[k]) return false; /* twice */
+                value[k] = read;
+            }
         if (tab && tab + 1 == end) return false;
         at = tab ? tab + 1 : end;
     }
@@ -621,13 +625,24 @@ static tb_code add_value(fill *f, const text_line *l, int64_t at_us, uint64_t va
     return code ? code : tb__gauge_value(&s->walk, at_us, value, f->err);
 }
 
+/* Room for the intervals of a series, when it has its first value. */
+static tb_code take_values(fill *f, uint64_t **values, size_t n)
+{
+    if (*values) return TB_OK;
+    if (n > INTERVALS_MAX - f->n_intervals) return wrong_day(f, "there are too many series of samples");
+    f->n_intervals += n;
+    *values = day_room(f, n, sizeof **values);
+    return *values ? TB_OK : tb_no_memory(f->err);
+}
+
 static tb_code add_sample(fill *f, const text_line *l, int64_t at_us, uint64_t value)
 {
     const int interval = f->metered->interval;
     if (f->samples == f->to->input.n_samples) return left_out(f, l, "no entry of the terms takes it");
     if (at_us / TB_US_PER_S % interval) return wrong_day(f, "its time is no interval's");
-    f->values[f->samples][(at_us / TB_US_PER_S - f->from_hour * 3600) / interval] += value;
-    return TB_OK;
+    tb_code code = take_values(f, &f->values[f->samples], f->month_s / (uint32_t)interval);
+    if (!code) f->values[f->samples][(at_us / TB_US_PER_S - f->from_hour * 3600) / interval] += value;
+    return code;
 }
 
 /* The bandwidth of pull zones by 5 minutes: read where a percentile is billed. */
@@ -781,6 +796,7 @@ static void end_samples(fill *f)
     size_t kept = 0;
     for (size_t i = 0; i < in->n_samples; i++) {
         tb_bill_samples s = f->lists.samples[i];
+        if (!f->values[i]) continue;
         tb__intervals_end(f->values[i], in->month, f->until_us, in->meters[s.meter].interval, &s);
         if (s.present) f->lists.samples[kept++] = s;
     }
@@ -830,7 +846,7 @@ static tb_code make_filled(fill *f, const tb_check_parts *parts)
 tb_code tb__days_fill(const tb_check_parts *parts, const tb__term_month *month, int64_t until_us, tb__filled *ret, tb_error *err)
 {
     const int64_t from_us = tb_month_start_us(month->input.month), to_us = tb_month_start_us(month->input.month + 1);
-    fill f = {.of = month, .to = ret, .err = err, .until_us = tb__earlier(until_us, to_us)};
+    fill f = {.of = month, .to = ret, .err = err, .until_us = tb__later(from_us, tb__earlier(until_us, to_us))};
     *ret = (tb__filled){.input = month->input};
     tb__arena_init(&ret->arena, NULL);
     f.from_hour = from_us / TB_US_PER_HOUR;

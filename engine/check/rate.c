@@ -24,6 +24,7 @@ typedef struct rating {
     tb_paper paper;
     bool has_paper;
     tb_paper *earlier;
+    const tb_paper **by_number; /* the same, sorted */
     size_t n_earlier;
     tb__doc_terms terms;
     tb__filled own;
@@ -59,6 +60,12 @@ static tb_code read_books(rating *r)
     return code;
 }
 
+static int by_number(const void *left, const void *right)
+{
+    const tb_paper *a = *(const tb_paper *const *)left, *b = *(const tb_paper *const *)right;
+    return strcmp(a->statement.number, b->statement.number);
+}
+
 static tb_code read_papers(rating *r)
 {
     tb_error why = {0};
@@ -66,12 +73,14 @@ static tb_code read_papers(rating *r)
     if (code) return cannot_read(r, code, "invoice", &why);
     r->has_paper = true;
     r->earlier = calloc(r->parts->n_earlier + 1, sizeof *r->earlier);
-    if (!r->earlier) return tb_no_memory(r->err);
+    r->by_number = calloc(r->parts->n_earlier + 1, sizeof *r->by_number);
+    if (!r->earlier || !r->by_number) return tb_no_memory(r->err);
     for (size_t i = 0; i < r->parts->n_earlier; i++) {
         code = tb_paper_parse(r->parts->earlier[i].data, r->parts->earlier[i].len, NULL, &r->earlier[i], &why);
         if (code) return cannot_read(r, code, "earlier", &why);
-        r->n_earlier++;
+        r->by_number[r->n_earlier++] = &r->earlier[i];
     }
+    qsort(r->by_number, r->n_earlier, sizeof *r->by_number, by_number);
     return TB_OK;
 }
 
@@ -139,13 +148,23 @@ static tb_code rate_cap(rating *r, const tb__term_month *month, tb__filled *fill
 /* Books of a month follow each other when they come into force. */
 static tb_code check_parts(const rating *r, const tb__term_month *month)
 {
-    for (size_t i = 1; i < month->input.n_parts; i++) {
+    for (size_t i = 0; i < month->input.n_parts; i++) {
         const tb_bill_part *part = &month->input.parts[i];
-        if (part->book && part->book->effective_us != part->from_us)
+        if (part->book && (i ? part->book->effective_us != part->from_us : part->book->effective_us > part->from_us))
             return tb_fail(r->err, TB_E_DIFFERENT, "terms", "The terms have the price book %s in force from another moment than it says.",
                            part->book->id);
     }
     return TB_OK;
+}
+
+/* No document is made final that leaves usage without a price. */
+static tb_code check_priced(const rating *r, const tb__term_month *month, const tb_bill *bill)
+{
+    char name[8];
+    if (!bill->n_unpriced) return TB_OK;
+    tb_month_format(month->input.month, name);
+    return tb_fail(r->err, TB_E_DIFFERENT, "terms", "Usage of %s was left out, as it has no price: %.64s, %.64s.", name,
+                   bill->unpriced->resource, bill->unpriced->what);
 }
 
 static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *ret_filled, tb_bill *ret_bill)
@@ -155,6 +174,7 @@ static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *re
     if (code) return code;
     code = rate_cap(r, month, ret_filled);
     if (!code) code = tb_bill_rate(&ret_filled->input, NULL, ret_bill, r->err);
+    if (!code && (code = check_priced(r, month, ret_bill))) tb_bill_release(ret_bill);
     if (code) {
         tb__filled_release(ret_filled);
         return code;
@@ -170,8 +190,13 @@ static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *re
 
 static const tb_paper *find_earlier(const rating *r, const char *number)
 {
-    for (size_t i = 0; i < r->n_earlier; i++)
-        if (strcmp(r->earlier[i].statement.number, number) == 0) return &r->earlier[i];
+    for (size_t low = 0, high = r->n_earlier; low < high;) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(r->by_number[middle]->statement.number, number);
+        if (order == 0) return r->by_number[middle];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
     tb_fail(r->err, TB_E_NOT_FOUND, "earlier", "Document %s, which this one continues, is missing.", number);
     return NULL;
 }
@@ -207,7 +232,7 @@ static tb_code sum_billed(const tb_statement *s, const tb__term_late *late, tb_d
 }
 
 /* The bill before is what the earlier documents have billed: else a correction could charge it again. A month that came below zero
- * is left out, as what was given back of it has a limit. */
+ * may have billed nothing, as what is given back of it has a limit. */
 static tb_code check_billed(rating *r, const tb__term_late *late, const corrected *c)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -217,7 +242,8 @@ static tb_code check_billed(rating *r, const tb__term_late *late, const correcte
         const tb_paper *paper = find_earlier(r, late->billed[i].number);
         code = paper ? sum_billed(&paper->statement, late, &sum, r->err) : TB_E_NOT_FOUND;
     }
-    if (code || tb_decimal_sign(c->before.subtotal) < 0 || tb_decimal_compare(sum, c->before.subtotal) == 0) return code;
+    const bool limited = tb_decimal_sign(c->before.subtotal) < 0 && tb_decimal_sign(sum) == 0;
+    if (code || limited || tb_decimal_compare(sum, c->before.subtotal) == 0) return code;
     tb_month_format(late->month, month);
     *tb_decimal_put_fixed(was, sum, c->before.minor_digits) = 0;
     *tb_decimal_put_fixed(is, c->before.subtotal, c->before.minor_digits) = 0;
@@ -239,7 +265,7 @@ static tb_code correct(rating *r, const tb__term_late *late, corrected *c, tb_co
     if (!code) code = rate_month(r, &late->after, &c->filled, &c->after);
     if (!code) code = tb_correct(&difference, NULL, ret, r->err);
     if (!code) code = add_billed(r, late, c, ret);
-    if (!code && r->terms.rules == TB__TERM_RULES_NOW) code = check_billed(r, late, c);
+    if (!code) code = check_billed(r, late, c);
     if (!code) ret->input = &c->filled.input;
     return code;
 }
@@ -461,6 +487,7 @@ static tb_code rate_parts(rating *r)
     code = read_books(r);
     if (!code) code = tb__terms_read(r->parts->terms, r->books, r->n_books, &r->terms, r->err);
     if (!code) code = check_document(r);
+    if (!code) code = tb__terms_check(&r->terms, r->paper.statement.currency, r->err);
     if (!code) code = take_days(r);
     if (!code) code = strcmp(r->terms.kind, "credit_note") == 0 ? make_credit(r) : make_invoice(r);
     if (r->n_days) qsort(r->days, r->n_days, sizeof *r->days, by_index);
@@ -488,6 +515,7 @@ static void release_rating(rating *r)
     tb__terms_release(&r->terms);
     for (size_t i = 0; i < r->n_earlier; i++)
         tb_paper_release(&r->earlier[i]);
+    free(r->by_number);
     free(r->earlier);
     if (r->has_paper) tb_paper_release(&r->paper);
     for (size_t i = 0; i < r->n_books; i++)

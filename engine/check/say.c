@@ -30,10 +30,15 @@ static void say_subject(const tb_check_result *result, tb_buf *out)
 {
     const tb_check_rated *rated = &result->rated;
     if (result->is_receipts) tb_buf_fmt(out, "the usage of %s so far", rated->month);
-    else
-        tb_buf_fmt(out, "%s %s of %s, account %lld", strcmp(rated->kind, "credit_note") == 0 ? "credit note" : "invoice", rated->number,
-                   rated->month, (long long)rated->account);
-    if (rated->total[0]) tb_buf_fmt(out, ", %s %s", rated->total, rated->currency);
+    else {
+        tb_buf_str(out, strcmp(rated->kind, "credit_note") == 0 ? "credit note " : "invoice ");
+        tb_buf_shown(out, rated->number, strlen(rated->number));
+        tb_buf_fmt(out, " of %s, account %lld", rated->month, (long long)rated->account);
+    }
+    if (rated->total[0]) {
+        tb_buf_fmt(out, ", %s ", rated->total);
+        tb_buf_shown(out, rated->currency, strlen(rated->currency));
+    }
 }
 
 static void say_verdict(const tb_check_result *result, const char *file, tb_buf *out)

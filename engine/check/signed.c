@@ -11,6 +11,12 @@ static bool is_named(const tb_note_key *key, tb_text name)
     return strlen(key->name) == name.len && memcmp(key->name, name.data, name.len) == 0;
 }
 
+/* Two keys of one ID can be made. */
+static bool is_same_key(const tb_note_key *a, const tb_note_key *b)
+{
+    return a->type == b->type && memcmp(a->public_key, b->public_key, sizeof a->public_key) == 0;
+}
+
 /* The signature line that says the log's key made it; NULL: none. */
 static const tb_note_signature *find_signature(const tb_note *note, tb_text name)
 {
@@ -67,7 +73,7 @@ void tb__check_signature(tb__checking *c)
     c->out->root = c->checkpoint.root;
     if (b->log.len != c->checkpoint.origin.len || memcmp(b->log.data, c->checkpoint.origin.data, b->log.len) != 0)
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS, "The file says that its log is %.80s, but the checkpoint is of another one.", c->out->log);
-    else if (c->key && c->in->remembered && c->key->id != c->in->remembered->id)
+    else if (c->key && c->in->remembered && !is_same_key(c->key, c->in->remembered))
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS,
                       "Another key (%08x) of the log %.80s was trusted before than the one that is given (%08x).", c->in->remembered->id,
                       c->out->log, c->key->id);

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "invoice/text.h"
 #include "model/document.h"
+#include "tollbook/bundle.h"
 #include "tollbook/calendar.h"
 #include "tollbook/json.h"
 
@@ -376,9 +377,15 @@ typedef struct reader {
     tb__arena arena;
     const tb_book *books;
     size_t n_books;
+    const tb_book **known; /* sorted by hash and id */
+    size_t n_known;
     tb_code code;
     tb_error *err;
 } reader;
+
+typedef struct book_name {
+    char id[sizeof((tb_book *)0)->id], sha256[sizeof((tb_book *)0)->sha256];
+} book_name;
 
 static void read_object(reader *r, uint32_t node, const member *table, void *to);
 
@@ -472,27 +479,65 @@ static void read_decimal(reader *r, uint32_t node, const member *m, tb_decimal *
     if (v->type != TB__STRING || tb_decimal_parse(v->text, v->len, TB_DECIMAL_SCALE_MAX, to, NULL)) not_written(r, node, m->name);
 }
 
-/* Where no books were given it has its id and hash alone. */
-static const tb_book *named_book(reader *r, const tb_book *named)
+static int compare_books(const tb_book *a, const char *sha256, const char *id)
 {
-    for (size_t i = 0; i < r->n_books; i++)
-        if (strcmp(r->books[i].id, named->id) == 0 && strcmp(r->books[i].sha256, named->sha256) == 0) return &r->books[i];
-    if (!r->books) return named;
-    if (!r->code)
-        r->code = tb_fail(r->err, TB_E_NOT_FOUND, "books", "The price book %s, by which the document was rated, is missing.",
-                          named->id);
-    return NULL;
+    const int order = strcmp(a->sha256, sha256);
+    return order ? order : strcmp(a->id, id);
 }
 
-static const member book_names[] = {AT(tb_book, "id", TEXT, id), AT(tb_book, "sha256", TEXT, sha256), END};
+/* Where no books were given one has its id and hash alone: it is made once. */
+static const tb_book *add_book(reader *r, const book_name *name, size_t at)
+{
+    tb_book *book = r->n_known < TB_TOLLPROOF_LIST ? take_zeroed(r, 1, sizeof *book) : NULL;
+    if (!book) return NULL;
+    memcpy(book->id, name->id, sizeof book->id);
+    memcpy(book->sha256, name->sha256, sizeof book->sha256);
+    memmove(&r->known[at + 1], &r->known[at], (r->n_known++ - at) * sizeof *r->known);
+    return r->known[at] = book;
+}
+
+static const tb_book *named_book(reader *r, const book_name *name)
+{
+    size_t low = 0, high = r->n_known;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = compare_books(r->known[middle], name->sha256, name->id);
+        if (order == 0) return r->known[middle];
+        if (order < 0) low = middle + 1;
+        else high = middle;
+    }
+    const tb_book *made = r->books ? NULL : add_book(r, name, low);
+    if (!made && !r->code)
+        r->code = tb_fail(r->err, TB_E_NOT_FOUND, "books", "The price book %s, by which the document was rated, is missing.", name->id);
+    return made;
+}
+
+static const member book_names[] = {AT(book_name, "id", TEXT, id), AT(book_name, "sha256", TEXT, sha256), END};
 
 static void read_book(reader *r, uint32_t node, const tb_book **to)
 {
+    book_name name = {.id = ""};
     if (r->doc.nodes[node].type == TB__NULL) return;
-    tb_book *named = take_zeroed(r, 1, sizeof *named);
-    if (!named) return;
-    read_object(r, node, book_names, named);
-    *to = named_book(r, named);
+    read_object(r, node, book_names, &name);
+    if (!r->code) *to = named_book(r, &name);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const tb_book *b = *(const tb_book *const *)right;
+    return compare_books(*(const tb_book *const *)left, b->sha256, b->id);
+}
+
+/* The books that were given, sorted; without any, room for those that are named. */
+static tb_code list_books(reader *r, tb_error *err)
+{
+    const size_t n = r->books ? r->n_books : TB_TOLLPROOF_LIST;
+    r->known = malloc((n + 1) * sizeof *r->known);
+    if (!r->known) return tb_no_memory(err);
+    for (; r->books && r->n_known < n; r->n_known++)
+        r->known[r->n_known] = &r->books[r->n_known];
+    if (r->n_known) qsort(r->known, r->n_known, sizeof *r->known, by_name);
+    return TB_OK;
 }
 
 /* ["2026-10-01",12] */
@@ -618,7 +663,9 @@ tb_code tb__terms_read(tb_text text, const tb_book *books, size_t n_books, tb__d
     tb_code code = text.len > TB_TERMS_MAX ? tb_fail(err, TB_E_VALIDATION, "terms", "The terms have more than %zu bytes.", TB_TERMS_MAX)
                                            : TB_OK;
     tb__arena_init(&r.arena, NULL);
+    if (!code) code = list_books(&r, err);
     if (!code) code = read_all(&r, text, &terms, err);
+    free(r.known);
     *kept = r.arena;
     terms.memory = kept;
     if (code) tb__terms_release(&terms);

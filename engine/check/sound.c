@@ -1,0 +1,93 @@
+/* What a document's terms keep, whatever is rated by them. The store makes no others, but here they are a stranger's: a month that is
+ * corrected twice, or a number that a table of the engine has no place for, must not be rated. */
+#include <string.h>
+
+#include "check/terms.h"
+
+static tb_code refuse(tb_error *err, const char *what)
+{
+    return tb_fail(err, TB_E_VALIDATION, "terms", "The terms are not as written: %s.", what);
+}
+
+/* --- a month --- */
+
+static bool has_sound_commits(const tb_contract *c)
+{
+    for (size_t i = 0; i < c->n_commits; i++)
+        if (c->commits[i].months != 1 && c->commits[i].months != 3 && c->commits[i].months != 12) return false;
+    return true;
+}
+
+static bool has_sound_meters(const tb_bill_input *in)
+{
+    for (size_t i = 0; i < in->n_meters; i++) {
+        const tb_meter *m = &in->meters[i];
+        if (m->n_dimensions < 0 || m->n_dimensions > TB_METER_DIMENSIONS || m->round_up < 0) return false;
+    }
+    return true;
+}
+
+/* Else what a gauge held could count twice. */
+static bool has_sound_gaps(const tb_bill_origins *o)
+{
+    for (size_t i = 0; i < o->n_gaps; i++)
+        if (o->gaps[i].from_us > o->gaps[i].to_us || (i && o->gaps[i].from_us < o->gaps[i - 1].to_us)) return false;
+    return true;
+}
+
+/* Bytes are priced by the book of their hours. */
+static bool has_sound_bytes(const tb_bill_input *in)
+{
+    for (size_t i = 0; i < in->n_bytes; i++) {
+        const tb_bill_bytes *e = &in->bytes[i];
+        if (e->part >= in->n_parts || e->evidence.from_us < in->parts[e->part].from_us || e->evidence.to_us > in->parts[e->part].to_us)
+            return false;
+    }
+    return true;
+}
+
+static tb_code check_month(const tb__term_month *month, const char *currency, tb_error *err)
+{
+    const tb_bill_input *in = &month->input;
+    if (strcmp(in->currency, currency) != 0) return refuse(err, "its months are in different currencies");
+    if (!has_sound_commits(&in->contract)) return refuse(err, "a commit is of a month, a quarter or a year");
+    if (!has_sound_meters(in)) return refuse(err, "a meter has at most two dimensions, and rounds up");
+    if (!has_sound_gaps(&month->origins)) return refuse(err, "the times without an account do not ascend");
+    if (!has_sound_bytes(in)) return refuse(err, "an entry of bytes is not of the hours of its part");
+    return TB_OK;
+}
+
+/* --- corrections --- */
+
+/* Days ascend (days.c). */
+static bool counts_newer_days(const tb__term_month *before, const tb__term_month *after)
+{
+    for (size_t i = 0, k = 0; i < before->n_days && k < after->n_days;) {
+        const tb__term_day *old = &before->days[i], *new = &after->days[k];
+        if (old->day == new->day && old->index > new->index) return false;
+        i += old->day <= new->day;
+        k += old->day >= new->day;
+    }
+    return true;
+}
+
+static tb_code check_late(const tb__doc_terms *terms, size_t at, const char *currency, tb_error *err)
+{
+    const tb__term_late *late = &terms->lates[at];
+    if ((at && late[-1].month >= late->month) || (terms->n_own && late->month >= terms->month))
+        return refuse(err, "months that are corrected ascend, and are over");
+    if (late->n_before != (late->n_billed ? 1 : 0))
+        return refuse(err, "a corrected month was rated before just where a document billed something of it");
+    if (late->n_before && !counts_newer_days(late->before, &late->after))
+        return refuse(err, "a correction counts an older entry of a day than what it corrects");
+    tb_code code = late->n_before ? check_month(late->before, currency, err) : TB_OK;
+    return code ? code : check_month(&late->after, currency, err);
+}
+
+tb_code tb__terms_check(const tb__doc_terms *terms, const char *currency, tb_error *err)
+{
+    tb_code code = terms->n_own ? check_month(terms->own, currency, err) : TB_OK;
+    for (size_t i = 0; !code && i < terms->n_lates; i++)
+        code = check_late(terms, i, currency, err);
+    return code;
+}
