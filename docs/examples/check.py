@@ -449,9 +449,9 @@ class Log:
         index, hashes = read_proof(part["proof"], self.note)
         leaf = leaf_hash(quote({**entry, "v": 1}).encode())
         if not is_included(self.checkpoint.size, self.checkpoint.root, index, leaf, hashes):
-            raise differs("inclusion", f"{what} is not what the log has as entry {index}: its text, its salt or its proof was changed.")
+            raise differs("inclusion", f"Entry {index} of the log is not {what} as the file has it: its text, its salt or its proof was changed.")
         if index in self.entries:
-            raise differs("inclusion", f"{what} has the entry {index} of the log, which {self.entries[index]} has too.")
+            raise differs("inclusion", f"Entry {index} of the log is in the file twice: as {self.entries[index]} and as {what}.")
         self.entries[index] = what
         return index
 
@@ -651,9 +651,9 @@ def compare(name, period, stated, after, before=()):
             sums["units of meter", thing, None] -= quantity
     if any(month["contract"]["percentile"] for _, month in (after, *before)):  # then bytes are not what is billed
         sums = {key: rest for key, rest in sums.items() if not key[0].startswith("bytes")}
-    for (what, thing, region), rest in sums.items():
+    for (what, thing, region), rest in sorted(sums.items(), key=lambda item: item[0][0] == "bytes"):  # of all zones last
         if rest:
-            raise differs("usage", f"The days of {period} have {abs(rest):,} {'more' if rest > 0 else 'less'} {what} {thing}"
+            raise differs("usage", f"The days of {period} have {abs(rest):,} {'more' if rest > 0 else 'fewer'} {what} {thing}"
                                    f"{' in ' + region if region else ''} than {name} states.")
     return len(sums)
 
@@ -754,7 +754,7 @@ class Check:
         self.check_usage(terms, {index: part["text"] for index, part in days.items()})
         self.say("rating", "not checked here: tollbook-check rates the month again from prices and terms", "--")
         if moment:
-            raise differs("document", f"{one.number} was made void, {moment}: nothing is owed by it.")
+            raise differs("document", f"{one.number} was made void, {moment}: nothing is due by it.")
 
     def check_books(self, terms):
         """The books in the file are those by which the document was made; the log has them by name and hash."""
