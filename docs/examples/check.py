@@ -653,7 +653,7 @@ def compare(name, period, stated, after, before=()):
         sums = {key: rest for key, rest in sums.items() if not key[0].startswith("bytes")}
     for (what, thing, region), rest in sorted(sums.items(), key=lambda item: item[0][0] == "bytes"):  # of all zones last
         if rest:
-            raise differs("usage", f"The days of {period} have {abs(rest):,} {'more' if rest > 0 else 'fewer'} {what} {thing}"
+            raise differs("usage", f"The days of {period} {'changed by' if before else 'have'} {abs(rest):,} {'more' if rest > 0 else 'fewer'} {what} {thing}"
                                    f"{' in ' + region if region else ''} than {name} states.")
     return len(sums)
 

@@ -247,6 +247,7 @@ static tb_code list_usage(fill *f)
 static tb_code list_samples(fill *f)
 {
     const tb_bill_input *in = &f->to->input;
+    uint64_t slots = 0;
     f->values = day_room(f, in->n_samples, sizeof *f->values);
     if (!f->values) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_samples; i++) {
@@ -256,10 +257,31 @@ static tb_code list_samples(fill *f)
         if (interval != TB_METER_INTERVAL && interval != 3600) return wrong_terms(f, "an entry of samples has no meter of them");
         if (i && compare_names(s[-1].meter, s[-1].resource, s[-1].dimension, s->meter, s->resource, s->dimension) >= 0)
             return wrong_terms(f, "the entries of samples do not ascend");
+        slots += f->month_s / (uint32_t)interval;
+        if (slots > TB_CHECK_CELLS_MAX) return wrong_terms(f, "there are too many samples");
     }
     if (!in->percentile) return TB_OK;
     f->bandwidth = day_room(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
     return f->bandwidth ? TB_OK : tb_no_memory(f->err);
+}
+
+/* What the catalogue would have refused. */
+static tb_code check_meter(const fill *f, const tb_meter *m)
+{
+    const bool sampled = m->interval == TB_METER_INTERVAL || m->interval == 3600;
+    if (m->n_dimensions < 0 || m->n_dimensions > TB_METER_DIMENSIONS || m->display_per < 1 || m->round_up < 0 ||
+        m->round_up > TB_METER_VALUE_LARGEST || (m->kind == TB_METER_SAMPLE ? !sampled : m->interval != 0))
+        return wrong_terms(f, "a meter has a value that none can have");
+    return TB_OK;
+}
+
+static tb_code check_contract(const fill *f)
+{
+    const tb_contract *c = &f->of->input.contract;
+    for (size_t i = 0; i < c->n_commits; i++)
+        if (c->commits[i].months != 1 && c->commits[i].months != 3 && c->commits[i].months != 12)
+            return wrong_terms(f, "a commit's period is not a month, a quarter or a year");
+    return TB_OK;
 }
 
 /* What the lists below rely on. */
@@ -276,6 +298,10 @@ static tb_code check_lists(const fill *f)
         if (strcmp(o->places[i - 1].code, o->places[i].code) >= 0) return wrong_terms(f, "the places do not ascend");
     for (size_t i = 1; i < in->n_meters; i++)
         if (strcmp(in->meters[i - 1].id, in->meters[i].id) >= 0) return wrong_terms(f, "the meters do not ascend");
+    tb_code code = check_contract(f);
+    for (size_t i = 0; !code && i < in->n_meters; i++)
+        code = check_meter(f, &in->meters[i]);
+    if (code) return code;
     for (size_t i = 0; i < in->n_balancers; i++) {
         const tb_bill_balancer *b = &in->balancers[i];
         if (b->part >= in->n_parts ||

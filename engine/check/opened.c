@@ -68,10 +68,10 @@ static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_pa
     const tb_code code = tb_paper_parse(text.data, text.len, NULL, ret, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
     if (code) {
-        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "The text of %s cannot be read: %.280s", what, why.message);
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "%s cannot be read: %.280s", what, why.message);
         return code;
     }
-    if (!ret->sha256_true) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "The SHA-256 that %s states is not that of its text.", what);
+    if (!ret->sha256_true) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "%s in this file was changed after it was made. Fetch it again; do not pay by it.", what);
     return TB_OK;
 }
 
@@ -79,7 +79,7 @@ static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_pa
 static tb_code open_document(tb__checking *c, tb_error *err)
 {
     const tb_tollproof *b = c->bundle;
-    const tb_code code = open_paper(c, "the document", b->invoice.text, &c->paper, err);
+    const tb_code code = open_paper(c, "The document", b->invoice.text, &c->paper, err);
     c->has_paper = !code;
     if (!code && strcmp(c->paper.statement.state, "final") != 0)
         tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is not final.", c->paper.statement.number);
@@ -100,7 +100,7 @@ static tb_code open_earlier(tb__checking *c, size_t at, tb_error *err)
     tb_paper paper;
     int64_t index;
     char what[48];
-    const tb_code code = open_paper(c, "an earlier document", part->text, &paper, err);
+    const tb_code code = open_paper(c, "An earlier document", part->text, &paper, err);
     if (code) return code == TB_E_NOMEM ? code : TB_OK;
     snprintf(what, sizeof what, "document %s", paper.statement.number);
     check_salted(c, what, TB_PROOF_INVOICE, paper.statement.month, part, &index);
@@ -216,13 +216,17 @@ static void open_void(tb__checking *c)
 static void tell_opened(tb__checking *c)
 {
     const tb_tollproof *b = c->bundle;
+    char size[TB__GROUPED];
     const size_t n = b->books.n + b->days.n + b->earlier.n + (b->is_receipts ? 0 : 2) + (b->voided.text.data != NULL);
     if (!c->has_checkpoint) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The checkpoint cannot be read.");
-    tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_OK, "All %zu are entries of the log under this checkpoint.", n);
-    if (b->is_receipts) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK, "%zu days of usage were opened.", b->days.n);
+    if (!tb__check_is_ok(c, TB_CHECK_SIGNATURE))
+        tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "Without the signature nothing shows that this checkpoint is the log's.");
+    tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_OK, "All %zu parts of this file are entries of the log, which has %s.", n,
+                  tb__check_grouped(c->has_checkpoint ? (tb_u128)c->checkpoint.size : 0, size));
+    if (b->is_receipts) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK, "The file has %zu day%s of usage.", b->days.n, b->days.n == 1 ? "" : "s");
     else
         tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK,
-                      "The document, its terms, %zu price book%s, %zu day%s of usage and %zu earlier document%s were opened; the document's own "
+                      "The file has the document, its terms, %zu price book%s, %zu day%s of usage and %zu earlier document%s. The document's own "
                       "SHA-256 is right.", b->books.n, b->books.n == 1 ? "" : "s", b->days.n, b->days.n == 1 ? "" : "s", b->earlier.n,
                       b->earlier.n == 1 ? "" : "s");
 }

@@ -263,6 +263,9 @@ START_TEST(gauges_are_the_same)
     take_parts(1, INVOICE);
     change(&p.of.terms, ",{\"dimension_1\":null,\"dimension_2\":null,\"meter\":0,\"part\":0,\"resource\":\"sz-2\"}", "");
     says(TB_E_DIFFERENT, "days", "was left out");
+    take_parts(1, INVOICE);
+    change(&p.of.terms, "\"dimensions\":0", "\"dimensions\":3");
+    says(TB_E_VALIDATION, "terms", "a meter has a value that none can have");
     end();
 }
 END_TEST

@@ -159,7 +159,7 @@ static tb_code show_bundle(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     const tb_bundle_ask ask = {.account = ops->account, .number = tb_arg_text(args, "number"),
                                .since = tb_arg_number(args, "since", TB_PROOF_SINCE_NONE)};
     tb_buf text;
-    tb_buf_init(&text, TB_TOLLPROOF_MAX, NULL);
+    tb_buf_init(&text, ops->drain ? TB_TOLLPROOF_MAX : TB_REPLY_MAX, NULL);
     tb_code code = tb_proof_bundle(ops->store, &ask, &text, err);
     if (!code) code = put_long(ops, reply, &text, err);
     tb_buf_release(&text);
@@ -170,7 +170,7 @@ static tb_code show_receipts(tb_ops *ops, const tb_args *args, tb_reply *reply, 
 {
     const int64_t account = tb_arg_number(args, "account", 0);
     tb_buf text;
-    tb_buf_init(&text, TB_TOLLPROOF_MAX, NULL);
+    tb_buf_init(&text, ops->drain ? TB_TOLLPROOF_MAX : TB_REPLY_MAX, NULL);
     tb_code code = tb_store_need_account(ops->store, account, err);
     if (!code) code = tb_proof_receipts(ops->store, account, tb_arg_number(args, "month", 0), &text, err);
     if (!code) code = put_long(ops, reply, &text, err);
