@@ -533,6 +533,10 @@ def read_counters(day, hour, fields):
     return {pair[1]: int(pair[2]) for pair in pairs}
 
 
+KINDS = {"bandwidth", "volume", "override", "percentile", "optimizer", "balancer_fee", "balancer_requests", "meter", "minimum", "fee",
+         "discount", "commit", "cap", "charge", "correction"}
+
+
 # --- documents: canonical JSON with its own sha256, which is over the text without that member
 
 class Document:
@@ -569,6 +573,8 @@ class Document:
             of, kind = self.month, line["kind"]
             if kind == "correction":
                 of, kind = line["period"]["start"][:7], line["corrects"]["kind"]
+            if kind not in KINDS:
+                raise unreadable("document", f"{self.number} has a line of a kind that is not known: {kind[:40]}.")
             thing = line["meter"] if kind == "meter" else line["resource"]
             months[of][kind, thing, line["region"]] += whole(line["quantity"])
             for share in line.get("shares", []):
@@ -628,11 +634,12 @@ def compare(name, period, stated, after, before=()):
     """stated: what documents say of this month. after: (usage, month of the terms) of what is billed with them; before: nothing, or
     what was billed without them. Returns how many sums were compared."""
     sums, counted = defaultdict(int), {meter["id"] for meter in after[1]["meters"] if meter["kind"] == "counter"}
+    metered = {meter["id"] for _, month in (after, *before) for meter in month["meters"]}
     volume = {thing for kind, thing, _ in stated if kind == "share"}
     shared, pooled = (sum(count for (kind, *_), count in stated.items() if kind == one) for one in ("share", "volume"))
     is_zoned = shared == pooled  # corrections of the account's volume do not say which zones they are of
     for sign, (usage, month) in ((1, after), *((-1, one) for one in before)):
-        for (zone, region), count in by_region(usage, month).items():
+        for (zone, region), count in () if month["contract"]["percentile"] else by_region(usage, month).items():
             sums["bytes", "of all zones", None] += sign * count
             if is_zoned:
                 sums["bytes of", zone, None if zone in volume else region] += sign * count
@@ -647,10 +654,8 @@ def compare(name, period, stated, after, before=()):
             sums["bytes of", thing, None if thing in volume else region] -= quantity
         if kind == "balancer_requests":
             sums["requests of", thing, None] -= quantity
-        if kind == "meter" and thing in counted:
+        if kind == "meter" and (thing in counted or thing not in metered):
             sums["units of meter", thing, None] -= quantity
-    if any(month["contract"]["percentile"] for _, month in (after, *before)):  # then bytes are not what is billed
-        sums = {key: rest for key, rest in sums.items() if not key[0].startswith("bytes")}
     for (what, thing, region), rest in sorted(sums.items(), key=lambda item: item[0][0] == "bytes"):  # of all zones last
         if rest:
             raise differs("usage", f"The days of {period} {'changed by' if before else 'have'} {abs(rest):,} {'more' if rest > 0 else 'fewer'} {what} {thing}"
@@ -820,6 +825,8 @@ class Check:
             self.usage, _ = after = use(month)
             compared += compare(self.document.number, month["month"], stated[month["month"]], after)
         for late in terms.lates:
+            if len(late["before"]) != bool(late["billed"]):
+                raise differs("usage", f"The terms correct {late['month']} from what no document billed, or hide what one did.")
             before, after = [use(month) for month in late["before"]], use(late["after"])
             compared += compare(self.document.number, late["month"], stated[late["month"]], after, before)
             billed = {one["number"] for one in late["billed"]}

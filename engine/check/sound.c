@@ -4,7 +4,7 @@
 
 #include "check/terms.h"
 
-static tb_code refuse(tb_error *err, const char *what)
+static tb_code refuse_terms(tb_error *err, const char *what)
 {
     return tb_fail(err, TB_E_VALIDATION, "terms", "The terms are not as written: %s.", what);
 }
@@ -49,11 +49,11 @@ static bool has_sound_bytes(const tb_bill_input *in)
 static tb_code check_month(const tb__term_month *month, const char *currency, tb_error *err)
 {
     const tb_bill_input *in = &month->input;
-    if (strcmp(in->currency, currency) != 0) return refuse(err, "its months are in different currencies");
-    if (!has_sound_commits(&in->contract)) return refuse(err, "a commit is of a month, a quarter or a year");
-    if (!has_sound_meters(in)) return refuse(err, "a meter has at most two dimensions, and rounds up");
-    if (!has_sound_gaps(&month->origins)) return refuse(err, "the times without an account do not ascend");
-    if (!has_sound_bytes(in)) return refuse(err, "an entry of bytes is not of the hours of its part");
+    if (strcmp(in->currency, currency) != 0) return refuse_terms(err, "its months are in different currencies");
+    if (!has_sound_commits(&in->contract)) return refuse_terms(err, "a commit is of a month, a quarter or a year");
+    if (!has_sound_meters(in)) return refuse_terms(err, "a meter has at most two dimensions, and rounds up");
+    if (!has_sound_gaps(&month->origins)) return refuse_terms(err, "the times without an account do not ascend");
+    if (!has_sound_bytes(in)) return refuse_terms(err, "an entry of bytes is not of the hours of its part");
     return TB_OK;
 }
 
@@ -75,11 +75,11 @@ static tb_code check_late(const tb__doc_terms *terms, size_t at, const char *cur
 {
     const tb__term_late *late = &terms->lates[at];
     if ((at && late[-1].month >= late->month) || (terms->n_own && late->month >= terms->month))
-        return refuse(err, "months that are corrected ascend, and are over");
+        return refuse_terms(err, "months that are corrected ascend, and are over");
     if (late->n_before != (late->n_billed ? 1 : 0))
-        return refuse(err, "a corrected month was rated before just where a document billed something of it");
+        return refuse_terms(err, "a corrected month was rated before just where a document billed something of it");
     if (late->n_before && !counts_newer_days(late->before, &late->after))
-        return refuse(err, "a correction counts an older entry of a day than what it corrects");
+        return refuse_terms(err, "a correction counts an older entry of a day than what it corrects");
     tb_code code = late->n_before ? check_month(late->before, currency, err) : TB_OK;
     return code ? code : check_month(&late->after, currency, err);
 }

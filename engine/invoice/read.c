@@ -462,9 +462,10 @@ static void read_books(reader *r, tb_statement *s)
 /* Minor digits are not a member: money shows them, "12.50". The subtotal is always there. */
 static int digits_of(const reader *r)
 {
-    uint32_t at = find_member(r, 0, "subtotal");
-    const char *point = at ? memchr(r->doc.nodes[at].text, '.', r->doc.nodes[at].len) : NULL;
-    return point ? (int)(r->doc.nodes[at].text + r->doc.nodes[at].len - point) - 1 : 0;
+    const uint32_t at = find_member(r, 0, "subtotal");
+    const tb__node *v = &r->doc.nodes[at];
+    const char *point = at && v->type == TB__STRING ? memchr(v->text, '.', v->len) : NULL;
+    return point ? (int)(v->text + v->len - point) - 1 : 0;
 }
 
 static tb_sum sum_exact(reader *r, const tb_bill *bill)

@@ -159,6 +159,13 @@ class Hostile(unittest.TestCase):
         text = self.bundles[SECOND]["days"][0]["text"].replace("\tbytes=", "\tbytes=1\tbytes=", 1)
         self.refused(committed(self.bundles[SECOND], self.log, "days[0]", text)[0], "counters are expected")
 
+    def test_a_document_of_other_types(self):
+        bundle = self.bundles[FIRST]
+        for name in json.loads(bundle["invoice"]["text"]).keys() - {"sha256", "previous"}:
+            for value in ([1, 2], {"a": 1, "b": 2}):
+                with self.subTest(name, value=value):
+                    self.refused(committed(bundle, self.log, "invoice", sealed(bundle["invoice"]["text"], **{name: value}))[0], "cannot be read|is of document")
+
     def test_nothing_of_a_document_reaches_the_terminal(self):
         """Its number is a text that somebody chose."""
         number = "\x1b[2J\u009b31m"
