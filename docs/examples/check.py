@@ -556,16 +556,20 @@ KINDS = {"bandwidth", "volume", "override", "percentile", "optimizer", "balancer
 
 class Document:
     def __init__(self, text, what="The document"):
-        self.has = has = read_json("document", text)
+        changed_since = differs("document", f"{what} in this file was changed after it was made. Fetch it again; do not pay by it.")
+        try:
+            self.has = has = read_json("document", text)
+        except Problem as problem:
+            raise problem if len(text) > TEXT_MAX else changed_since from None
         self.sha256 = stated = str(has.get("sha256"))
         if quote(has) != text or sha256(text.replace(f',"sha256":"{stated}"', "", 1).encode()).hex() != stated:
-            raise differs("document", f"{what} in this file was changed after it was made. Fetch it again; do not pay by it.")
+            raise changed_since
         self.number, self.account, self.total = str(has["number"]), has["account"], f"{has['total']} {has['currency']}"
         self.month = has["period"]["start"][:7]
         self.books = {(book["id"], book["sha256"]) for book in (has["book"], *has.get("books", [])) if book and book["id"]}
         self.refers = {has.get("corrects"), *(line["corrects"]["invoice"] for line in has["lines"] if "corrects" in line)} - {None}
         if has["state"] != "final":
-            raise unreadable("document", f"{self.number} is not final.")
+            raise differs("document", f"{self.number} is not final.")
 
     def check_sums(self):
         """Its amounts add up: lines to the subtotal, with the taxes to the total, with what is paid already to what is payable."""
@@ -649,7 +653,7 @@ def by_region(usage, month):
     regions, sums = {place["code"]: place["region"] for place in month["places"]}, defaultdict(int)
     for (zone, place), count in usage.bytes.items():
         if count and place not in regions:
-            raise unreadable("usage", f"The terms do not say in which region {place} is billed.")
+            raise differs("usage", f"The terms do not say in which region {place} is billed.")
         sums[f"zone:{zone}", regions.get(place)] += count
     return sums
 
@@ -720,7 +724,7 @@ class Check:
             self.attempt(self.check_witnesses)
             self.attempt(self.check_growth)
             self.attempt(self.check_receipts if "month" in self.found else self.check_bundle)
-        self.problems.sort(key=lambda problem: -problem.status)
+        self.problems = sorted(reversed(self.problems), key=lambda problem: -problem.status)
         for problem in self.problems:
             self.say(problem.check, problem.sentence, "NO")
         return self.problems[-1].status if self.problems else 0
@@ -819,17 +823,17 @@ class Check:
             self.log.open(f"the price book {str(book)[:64]}", part, {"book": book, "sha256": digest, "type": "book"})
             found.add((book, digest))
         needed = self.document.books | terms.books
-        for book, _ in sorted(needed - found):
-            raise differs("books", f"The price book {book} is not there, or has another text than the one that {self.document.number} names.")
         for book, _ in found - needed:
-            raise differs("books", f"{self.document.number} was not made by the price book {book}.")
+            raise differs("books", f"{self.document.number} was not made by the price book {book} that is in the file.")
+        for book, _ in sorted(needed - found):
+            raise unreadable("books", f"The price book {book}, which {self.document.number} names, is missing: fetch the file again.")
 
     def check_days(self, terms, days):
         found = {(part["day"], index) for index, part in days.items()}
-        for day, index in sorted(terms.days - found):
-            raise differs("usage", f"The usage of {day}, entry {index} of the log, is missing: {self.document.number} was made from it.")
         for day, index in sorted(found - terms.days):
             raise differs("usage", f"The usage of {day}, entry {index} of the log, is not what {self.document.number} was made from.")
+        for day, index in sorted(terms.days - found):
+            raise unreadable("usage", f"The usage of {day}, entry {index} of the log, is missing: {self.document.number} was made from it.")
 
     def check_earlier(self, terms):
         self.earlier = {}
@@ -853,7 +857,7 @@ class Check:
         self.log.open("the void", part, {"type": "void"})
         void = read_json("document", part["text"])
         if void["number"] != self.document.number:
-            raise differs("document", f"The void in the file is of {void['number']}.")
+            raise unreadable("document", f"The void in the file is of {void['number']}.")
         return void["voided"]
 
     def check_usage(self, terms, texts):
