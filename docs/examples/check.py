@@ -571,6 +571,9 @@ class Document:
         if has["state"] != "final":
             raise differs("document", f"{self.number} is not final.")
 
+    def is_bill_of(self, month):
+        return self.month == month and self.has["kind"] == "invoice"
+
     def check_sums(self):
         """Its amounts add up: lines to the subtotal, with the taxes to the total, with what is paid already to what is payable."""
         has = self.has
@@ -583,6 +586,8 @@ class Document:
                 raise unreadable("document", f"An amount of {self.number} is no decimal.")
             if sum(map(Fraction, amounts)) != Fraction(stated):
                 raise differs("document", f"{' + '.join(amounts)[:200]} is not {stated}, which {self.number} states.")
+        if not 0 <= Fraction(has.get("paid", "0")) <= max(0, Fraction(has["total"])):
+            raise differs("document", f"{self.number} says that {has['paid'][:40]} of {has['total']} is paid.")
 
     @cached_property
     def stated(self):
@@ -878,11 +883,14 @@ class Check:
             self.usage, _ = after = use(month)
             compared |= {(month["month"], key) for key in compare(self.document.number, month["month"], stated[month["month"]], after)}
         for late in terms.lates:
-            if len(late["before"]) != bool(late["billed"]):
+            billed = {one["number"] for one in late["billed"]}
+            if len(late["before"]) != bool(billed):
                 raise differs("usage", f"The terms correct {late['month']} from what no document billed, or hide what one did.")
+            bills = {number for number in billed if self.earlier[number].is_bill_of(late["month"])}
+            if (bills or late["invoice"]) and late["invoice"] not in bills:
+                raise differs("usage", f"The corrections of {late['month']} do not go on from its bill, {' '.join(bills) or late['invoice']}.")
             before, after = [use(month) for month in late["before"]], use(late["after"])
             compared |= {(late["month"], key) for key in compare(self.document.number, late["month"], stated[late["month"]], after, before)}
-            billed = {one["number"] for one in late["billed"]}
             if before and late["invoice"] in billed:  # all that was billed before is in documents
                 was = defaultdict(int)
                 for number in billed:

@@ -10,8 +10,6 @@
 #include "billing/days.h"
 #include "tollbook/calendar.h"
 
-#define INTERVALS_MAX ((size_t)1 << 26) /* of a month's samples, all series: 512 MB */
-
 /* An entry of bytes, or a tie, by what it takes. */
 typedef struct taker {
     int64_t zone;
@@ -247,7 +245,6 @@ static tb_code list_usage(fill *f)
 static tb_code list_samples(fill *f)
 {
     const tb_bill_input *in = &f->to->input;
-    uint64_t slots = 0;
     f->values = day_room(f, in->n_samples, sizeof *f->values);
     if (!f->values) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_samples; i++) {
@@ -257,8 +254,6 @@ static tb_code list_samples(fill *f)
         if (interval != TB_METER_INTERVAL && interval != 3600) return wrong_terms(f, "an entry of samples has no meter of them");
         if (i && compare_names(s[-1].meter, s[-1].resource, s[-1].dimension, s->meter, s->resource, s->dimension) >= 0)
             return wrong_terms(f, "the entries of samples do not ascend");
-        slots += f->month_s / (uint32_t)interval;
-        if (slots > TB_CHECK_CELLS_MAX) return wrong_terms(f, "there are too many samples");
     }
     if (!in->percentile) return TB_OK;
     f->bandwidth = day_room(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
@@ -655,7 +650,7 @@ static tb_code add_value(fill *f, const text_line *l, int64_t at_us, uint64_t va
 static tb_code take_values(fill *f, uint64_t **values, size_t n)
 {
     if (*values) return TB_OK;
-    if (n > INTERVALS_MAX - f->n_intervals) return wrong_day(f, "there are too many series of samples");
+    if (n > TB_CHECK_CELLS_MAX - f->n_intervals) return wrong_day(f, "there are too many series of samples");
     f->n_intervals += n;
     *values = day_room(f, n, sizeof **values);
     return *values ? TB_OK : tb_no_memory(f->err);

@@ -84,6 +84,18 @@ static tb_code read_papers(rating *r)
     return TB_OK;
 }
 
+/* Who pays in advance, or has credit, owes less than the total, and never more. */
+static tb_code check_paid(const rating *r)
+{
+    const tb_statement *s = &r->paper.statement;
+    const int sign = tb_decimal_sign(s->paid);
+    char paid[TB_DECIMAL_TEXT_MAX + 1];
+    if (sign == 0 || (sign > 0 && tb_decimal_compare(s->paid, s->bill->total) <= 0)) return TB_OK;
+    *tb_decimal_put_fixed(paid, s->paid, s->bill->minor_digits) = 0;
+    return tb_fail(r->err, TB_E_DIFFERENT, "invoice", "The document says that %s %s of its %s %s is paid.", paid, s->currency, r->rated->total,
+                   s->currency);
+}
+
 /* The terms are of this document. */
 static tb_code check_document(const rating *r)
 {
@@ -251,6 +263,31 @@ static tb_code check_billed(rating *r, const tb__term_late *late, const correcte
                    r->paper.statement.currency, month, is, r->paper.statement.currency);
 }
 
+static bool is_bill_of(const tb_statement *s, int64_t month)
+{
+    return s->month == month && strcmp(s->kind, "invoice") == 0;
+}
+
+/* The corrections go on from the newest of these documents, and from the month's own bill if that is one of them: what is not its own is
+ * not counted as billed. */
+static tb_code check_chain(rating *r, const tb__term_late *late)
+{
+    bool own = false, billed = false, newest = late->n_billed == 0;
+    char month[8];
+    for (size_t i = 0; i < late->n_billed; i++) {
+        const tb_paper *paper = find_earlier(r, late->billed[i].number);
+        if (!paper) return TB_E_NOT_FOUND;
+        const bool bill = is_bill_of(&paper->statement, late->month);
+        billed |= bill;
+        own |= bill && strcmp(paper->statement.number, late->invoice) == 0;
+        if (i == 0) newest = paper->statement.watermark == late->since;
+    }
+    if (newest && own == (billed || late->invoice[0])) return TB_OK;
+    tb_month_format(late->month, month);
+    return tb_fail(r->err, TB_E_DIFFERENT, "terms", "The corrections of %s do not go on from what was billed: another document, or none, is their "
+                                                    "beginning.", month);
+}
+
 static tb_code correct(rating *r, const tb__term_late *late, corrected *c, tb_corrections *ret)
 {
     const tb_late_month difference = {late->month, late->invoice, late->since, &c->before, &c->after};
@@ -265,6 +302,7 @@ static tb_code correct(rating *r, const tb__term_late *late, corrected *c, tb_co
     if (!code) code = rate_month(r, &late->after, &c->filled, &c->after);
     if (!code) code = tb_correct(&difference, NULL, ret, r->err);
     if (!code) code = add_billed(r, late, c, ret);
+    if (!code) code = check_chain(r, late);
     if (!code) code = check_billed(r, late, c);
     if (!code) ret->input = &c->filled.input;
     return code;
@@ -279,6 +317,8 @@ static tb_code correct_all(rating *r)
     for (size_t i = 0; !code && i < r->terms.n_lates; i++)
         code = correct(r, &r->terms.lates[i], &r->lates[i], &r->lists[i]);
     r->rated->corrected = (unsigned)r->terms.n_lates;
+    for (size_t i = 0; i < r->terms.n_lates; i++)
+        r->rated->unbilled += r->terms.lates[i].n_billed == 0;
     return code;
 }
 
@@ -487,6 +527,7 @@ static tb_code rate_parts(rating *r)
     code = read_books(r);
     if (!code) code = tb__terms_read(r->parts->terms, r->books, r->n_books, &r->terms, r->err);
     if (!code) code = check_document(r);
+    if (!code) code = check_paid(r);
     if (!code) code = tb__terms_check(&r->terms, r->paper.statement.currency, r->err);
     if (!code) code = take_days(r);
     if (!code) code = strcmp(r->terms.kind, "credit_note") == 0 ? make_credit(r) : make_invoice(r);

@@ -73,6 +73,8 @@ static void say_limits(const tb_check_result *result, tb_buf *out)
     tb_buf_str(out, "  Not shown: that all usage was recorded and measured rightly");
     if (result->steps[TB_CHECK_WITNESS].state != TB_CHECK_OK) tb_buf_str(out, "; that others are shown the same log (--witness)");
     if (result->steps[TB_CHECK_CONSISTENCY].state != TB_CHECK_OK) tb_buf_str(out, "; that nothing was taken out of the log before (--since)");
+    if (rated) tb_buf_str(out, "; that terms and prices are as agreed");
+    if (rated && result->rated.unbilled) tb_buf_fmt(out, "; that nothing was billed before of %u months that it adds", result->rated.unbilled);
     if (rated && result->rated.stated)
         tb_buf_fmt(out, "; the amounts of %u earlier months that a commit counts, which are as the terms state them", result->rated.stated);
     tb_buf_str(out, result->is_receipts ? ".\n" : "; whether it is paid, or was made void later.\n");

@@ -1,5 +1,5 @@
-/* What a document's terms keep, whatever is rated by them. The store makes no others, but here they are a stranger's: a month that is
- * corrected twice, or a number that a table of the engine has no place for, must not be rated. */
+/* What a document's terms keep, whatever is rated by them. The store makes no others, but here they are a stranger's: no month is
+ * corrected twice, none begins at less than was billed of it. */
 #include <string.h>
 
 #include "check/terms.h"
@@ -10,22 +10,6 @@ static tb_code refuse_terms(tb_error *err, const char *what)
 }
 
 /* --- a month --- */
-
-static bool has_sound_commits(const tb_contract *c)
-{
-    for (size_t i = 0; i < c->n_commits; i++)
-        if (c->commits[i].months != 1 && c->commits[i].months != 3 && c->commits[i].months != 12) return false;
-    return true;
-}
-
-static bool has_sound_meters(const tb_bill_input *in)
-{
-    for (size_t i = 0; i < in->n_meters; i++) {
-        const tb_meter *m = &in->meters[i];
-        if (m->n_dimensions < 0 || m->n_dimensions > TB_METER_DIMENSIONS || m->round_up < 0) return false;
-    }
-    return true;
-}
 
 /* Else what a gauge held could count twice. */
 static bool has_sound_gaps(const tb_bill_origins *o)
@@ -50,8 +34,6 @@ static tb_code check_month(const tb__term_month *month, const char *currency, tb
 {
     const tb_bill_input *in = &month->input;
     if (strcmp(in->currency, currency) != 0) return refuse_terms(err, "its months are in different currencies");
-    if (!has_sound_commits(&in->contract)) return refuse_terms(err, "a commit is of a month, a quarter or a year");
-    if (!has_sound_meters(in)) return refuse_terms(err, "a meter has at most two dimensions, and rounds up");
     if (!has_sound_gaps(&month->origins)) return refuse_terms(err, "the times without an account do not ascend");
     if (!has_sound_bytes(in)) return refuse_terms(err, "an entry of bytes is not of the hours of its part");
     return TB_OK;

@@ -44,6 +44,7 @@ typedef struct tb_check_rated {
     char month[8];             /* "2026-10" */
     char total[TB_DECIMAL_TEXT_MAX + 1], currency[4];
     unsigned corrected;    /* months that it corrects */
+    unsigned unbilled;     /* of these: nothing was billed before, as the terms state it */
     unsigned stated;       /* amounts of earlier months that a commit counts: taken as the terms state them */
 } tb_check_rated;
 

@@ -2,8 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "checker/files.h"
 #include "http/new_file.h"
@@ -26,11 +30,24 @@ static tb_code list_logs(trust *t, tb_error *err)
     return code ? tb_fail(err, TB_E_VALIDATION, NULL, "%.160s is no file of --trust-on-first-use: %.160s", t->path, why.message) : TB_OK;
 }
 
+/* The file is replaced, so its folder is locked: of two checks at once the second waits, else one would forget what the other learned.
+ * -1: there is no such folder, which writing the file will say. A file system without locks is used as it is. */
+static int lock_folder(const char *path)
+{
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    const int len = snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    const int fd = len < (int)sizeof folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) (void)flock(fd, LOCK_EX);
+    return fd;
+}
+
 tb_code trust_open(const char *path, trust *ret, tb_error *err)
 {
     *ret = (trust){.path = path};
     tb_buf_init(&ret->text, FILE_MAX, NULL);
     if (!path) return TB_OK;
+    ret->lock = lock_folder(path);
     ret->logs = calloc(TB_CHECK_LOGS_MAX, sizeof *ret->logs);
     if (!ret->logs) return tb_no_memory(err);
     const tb_code code = checker_read(path, &ret->text, err);
@@ -62,6 +79,7 @@ void trust_close(trust *t)
         free(t->logs[i].kept);
     free(t->logs);
     tb_buf_release(&t->text);
+    if (t->lock > 0) close(t->lock);
 }
 
 /* --- logs --- */

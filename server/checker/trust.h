@@ -17,6 +17,7 @@ typedef struct trust {
     trust_log *logs;
     size_t n;
     bool changed;
+    int lock; /* the folder's, until it is closed; 0 or -1: none */
 } trust;
 
 /* A file that is not there is an empty one. Close it after any outcome. */

@@ -242,6 +242,18 @@ class Remembering(Case):
         self.trust.unlink()
         self.use(small, self.receipts(self.forked(), name="fork"), key=LOG.vkey, status=1, says="another file of this run")
 
+    def test_two_at_once(self):
+        """None forgets what another one learned."""
+        running = []
+        for n in range(8):
+            signer = Signer(f"log{n}.example", bytes([n]) * 32)
+            found = json.loads(self.receipts(Log(signer, self.log.entries), name=f"r{n}").read_text())
+            file = self.file(f"r{n}", bundle_maker.write({**found, "log": signer.name}))
+            running.append([CHECKER, file, "--key", signer.vkey, "--trust-on-first-use", self.trust])
+        running = [subprocess.Popen(words, stdout=subprocess.DEVNULL) for words in running]
+        self.assertEqual([one.wait(60) for one in running], [0] * 8)
+        self.assertEqual(len(json.loads(self.trust.read_text())["logs"]), 8)
+
     def test_the_file(self):
         file = self.receipts()
         self.trust.write_text("{}")

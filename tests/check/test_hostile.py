@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -43,6 +44,12 @@ def correct_itself(terms):
 def pay_in_euro(terms):
     for month in (*late(terms)["before"], late(terms)["after"]):
         month["currency"] = "EUR"
+
+
+def bill_again(terms):
+    """From nothing, though the month's bill is named."""
+    late(terms)["invoice"] = None
+    late(terms)["before"][0].update(days=[], fees=[], active_zone=False)
 
 
 def cap_at(moment):
@@ -81,12 +88,15 @@ TERMS = [
     (OTHER, "less usage as what was billed", lambda t: late(t)["before"][0].update(days=late(t)["before"][0]["days"][1:]), "Earlier documents billed"),
     (OTHER, "the same by old rules", lambda t: (t.update(rules="whole"), late(t)["before"][0].update(days=late(t)["before"][0]["days"][1:])),
      "Earlier documents billed"),
+    (OTHER, "a bill that is named, but not gone on from", bill_again, "do not go on from what was billed"),
+    (OTHER, "another bill as the one that is corrected", lambda t: late(t).update(invoice="2026-999999"), "do not go on from|is missing"),
+    (OTHER, "another moment of that bill", lambda t: late(t).update(since=late(t)["since"] - 1), "do not go on from what was billed"),
     (OTHER, "a correction in another currency", pay_in_euro, "different currencies"),
     (FIRST, "usage without a price", leave_unpriced, "left out, as it has no price"),
-    (FIRST, "a commit of 0 months", commit_every(0), "a month, a quarter or a year"),
-    (FIRST, "a commit of 24 months", commit_every(24), "a month, a quarter or a year"),
-    (FIRST, "a meter with a billion dimensions", lambda t: own(t)["meters"][0].update(dimensions=10**9), "at most two dimensions"),
-    (SECOND, "a meter that rounds to less", lambda t: own(t)["meters"][0].update(round_up=-1), "at most two dimensions, and rounds up"),
+    (FIRST, "a commit of 0 months", commit_every(0), "not a month, a quarter or a year"),
+    (FIRST, "a commit of 24 months", commit_every(24), "not a month, a quarter or a year"),
+    (FIRST, "a meter with a billion dimensions", lambda t: own(t)["meters"][0].update(dimensions=10**9), "a value that none can have"),
+    (SECOND, "a meter that rounds to less", lambda t: own(t)["meters"][0].update(round_up=-1), "a value that none can have"),
     (SECOND, "gaps that do not ascend", lambda t: own(t).update(gaps=GAPS), "times without an account do not ascend"),
     (THIRD, "a cap that was reached before the month", cap_at("2026-08-02T00:00:00Z"), "amount up to the cap's alert|Line|cap"),
     (THIRD, "a cap that was reached at no time", cap_at(None), "amount up to the cap's alert|Line|cap"),
@@ -158,6 +168,17 @@ class Hostile(unittest.TestCase):
     def test_a_counter_twice(self):
         text = self.bundles[SECOND]["days"][0]["text"].replace("\tbytes=", "\tbytes=1\tbytes=", 1)
         self.refused(committed(self.bundles[SECOND], self.log, "days[0]", text)[0], "counters are expected")
+
+    def test_what_is_paid(self):
+        """It is as the document states; but nobody owes more than the total, or gets money by an invoice."""
+        text = self.bundles[FIRST]["invoice"]["text"]
+        total = Decimal(json.loads(text)["total"])
+        for paid, status in ((Decimal("-0.01"), 1), (total + Decimal("0.01"), 1), (total, 0), (Decimal("1.00"), 0)):
+            changed = sealed(text, paid=str(paid), payable=str(total - paid))
+            found, said = self.check(committed(self.bundles[FIRST], self.log, "invoice", changed)[0])
+            self.assertEqual(found, status, said)
+            if status:
+                self.assertIn(f"The document says that {paid} USD of its {total} USD is paid.", said)
 
     def test_a_document_of_other_types(self):
         bundle = self.bundles[FIRST]

@@ -308,6 +308,23 @@ START_TEST(other_texts_of_logs_are_refused)
 }
 END_TEST
 
+/* What is only stated is said where a document is right. */
+START_TEST(limits_are_said)
+{
+    static const char *const words[] = {"all usage reached the log", "(--witness)", "(--since)", "its terms (own prices, fees, taxes, times) are as agreed",
+                                        "nothing was billed before of 2 months", "amounts of 3 earlier months that a commit counts"};
+    tb_check_result result = {.log = "l", .size = 1, .rated = {.number = "1", .unbilled = 2, .stated = 3}};
+    result.steps[TB_CHECK_RATING].state = TB_CHECK_OK;
+    tb_buf out;
+    tb_buf_init(&out, 1 << 16, NULL);
+    tb_check_say(&result, "f", &out);
+    tb_buf_add(&out, "", 1);
+    for (size_t i = 0; i < N(words); i++)
+        ck_assert_msg(strstr(out.data, words[i]) != NULL, "%s: %s", words[i], out.data);
+    tb_buf_release(&out);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("check_bundle");
@@ -323,6 +340,7 @@ int main(void)
     tcase_add_test(tcase, lists_have_a_maximum);
     tcase_add_test(tcase, remembered_logs_are_written_the_same);
     tcase_add_test(tcase, other_texts_of_logs_are_refused);
+    tcase_add_test(tcase, limits_are_said);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
