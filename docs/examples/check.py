@@ -929,7 +929,7 @@ def show_limits(said):
     limits = ["that all usage was recorded and measured rightly", "that others are shown the same log (--witness)" * ("witness" not in done),
               "that nothing was taken out of the log before (--since)" * ("growth" not in done)]
     if "document" in done:
-        limits.append("whether it is paid, or was made void later")
+        limits += ["that terms and prices are as agreed", "whether it is paid, or was made void later"]
     print(f"  Not shown: {'; '.join(filter(None, limits))}.")
 
 
