@@ -4,11 +4,20 @@
 
 #include <string.h>
 
+/* U+200E, U+200F, U+202A to U+202E and U+2066 to U+2069 change the direction of what follows: what stands there is not what is seen. */
+static bool turns(const char *text, size_t len)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    if (len < 3 || s[0] != 0xE2) return false;
+    if (s[1] == 0x80) return s[2] == 0x8E || s[2] == 0x8F || (s[2] >= 0xAA && s[2] <= 0xAE);
+    return s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9;
+}
+
 /* How many bytes of text stand for themselves; 0: the first one does not. */
 static size_t plain_step(const char *text, size_t len)
 {
     if (*text == '\\') return len < 2 || text[1] != 'x';
-    return tb__printable_step(text, len);
+    return turns(text, len) ? 0 : tb__printable_step(text, len);
 }
 
 void tb_buf_shown(tb_buf *buf, const char *text, size_t len)

@@ -187,9 +187,9 @@ static void check_since(tb__checking *c, const tb_check_since *since)
     if (old.size <= this->size) compare_trees(c, since, &old, this);
     else if (c->in->tiles) compare_trees(c, since, this, &old);
     else
-        tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_DIFFERS,
-                      "This file's checkpoint has %lld entries, but %.80s has %lld, and a log never shrinks. If the file is merely older, get it "
-                      "again, or give --tiles DIR.", (long long)this->size, since->name, (long long)old.size);
+        tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE,
+                      "This file is older: its checkpoint has %lld entries, that of %.80s has %lld. Get the file again, or give --tiles DIR. If it "
+                      "stays older, the log was taken back, for it never shrinks.", (long long)this->size, since->name, (long long)old.size);
 }
 
 void tb__check_growth(tb__checking *c)

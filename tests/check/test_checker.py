@@ -174,7 +174,7 @@ class Trust(Case):
         file, old, new = self.receipts(), self.file("old", self.log.checkpoint(5)), self.file("new", self.grown().checkpoint())
         self.check(file, "--since", self.file("same", self.log.checkpoint()), says="consistency +ok")
         self.check(file, "--since", old, status=2, says=r"no proof .* 5 entries of \S+old.*\?since=5")
-        self.check(file, "--since", new, status=1, says=f"has {self.size} entries, but \\S+new has {self.size + 1}, and a log never shrinks")
+        self.check(file, "--since", new, status=2, says=f"is older: its checkpoint has {self.size} entries, that of \\S+new has {self.size + 1}.")
         self.check(file, "--since", self.file("fork", self.forked().checkpoint()), status=1, says="There are two logs")
         self.check(file, "--since", self.file("other", Log(OTHER, self.log.entries).checkpoint()), status=2, says=altered)
         self.check(file, "--since", self.file("text", "text"), status=2, says=altered)
@@ -230,7 +230,7 @@ class Remembering(Case):
         self.assertEqual(self.trust.read_bytes(), kept)
         self.use(large, "--tiles", self.tiles(grown), says="only grew")
         self.assertEqual(json.loads(self.trust.read_text())["logs"][0]["checkpoint"], grown.checkpoint())
-        self.use(small, status=1, says="a log never shrinks")
+        self.use(small, status=2, says="This file is older")
         self.use(small, "--tiles", self.tiles(grown), says="only grew")
         self.assertEqual(json.loads(self.trust.read_text())["logs"][0]["checkpoint"], grown.checkpoint())
 

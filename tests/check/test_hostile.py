@@ -189,12 +189,12 @@ class Hostile(unittest.TestCase):
 
     def test_nothing_of_a_document_reaches_the_terminal(self):
         """Its number is a text that somebody chose."""
-        number = "\x1b[2J\u009b31m"
+        number = "\x1b[2J\u009b31m\u202e1"
         bundle, log = self.with_terms(SECOND, lambda terms: terms.update(number=number))
         bundle, _ = committed(bundle, log, "invoice", sealed(bundle["invoice"]["text"], number=number))
         status, said = self.check(bundle)
         self.assertEqual(status, 0, said)
-        self.assertIn(r"invoice \x1b[2J\xc2\x9b31m of 2026-09", said)
+        self.assertIn(r"invoice \x1b[2J\xc2\x9b31m\xe2\x80\xae1 of 2026-09", said)
         self.assertNotRegex(said, "[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
