@@ -759,7 +759,7 @@ class Check:
         except Problem:
             raise unreadable("growth", f"The old checkpoint in {self.since_name} was changed, or is not this log's: use an unaltered copy.") from None
         if old.size > new.size:
-            raise differs("growth", f"The file's checkpoint is older than yours, which has {old.size:,} entries, and a log never shrinks: fetch the file again.")
+            raise unreadable("growth", f"The file's checkpoint is older than yours, which has {old.size:,} entries: fetch the file again.")
         if old.size == new.size:
             if old.root != new.root:
                 raise differs("growth", f"The log has two histories: another root of {new.size:,} entries was signed before.")

@@ -20,7 +20,7 @@ sys.path.insert(0, str(SOURCE / "tests"))
 import script  # noqa: E402, F401: skips are told
 import bundle_maker  # noqa: E402
 from bundle_maker import Log, Signer, canonical  # noqa: E402
-from mutations import bytes_more, committed, digit, index_of, proved, sealed  # noqa: E402
+from mutations import bytes_more, committed, digit, index_of, proved, replaced, sealed  # noqa: E402
 from real import Real  # noqa: E402
 
 CHECKER = BUILD / "tollbook-check"
@@ -307,6 +307,38 @@ class Documents(Case):
         self.assertEqual(list(wrong), ["rating"])
         wrong = self.says(self.rewritten("invoice", "{}"), 1, "commitments", "The document in this file was changed")
         self.assertRegex(wrong["rating"], "Not rated again")
+
+    def test_what_is_compared_with_the_pdf(self):
+        bundle = self.bundles[3]
+        digits = json.loads(bundle["invoice"]["text"])["sha256"][:16]
+        said = self.check(self.file("b", bundle_maker.write(bundle)), key=self.key)
+        self.assertIn(f"\n  Fingerprint {digits[:4]} {digits[4:8]} {digits[8:12]} {digits[12:]}.\n", said)
+        self.assertRegex(said, rf"of {len(self.log.entries)} entries, the document is entry {index_of(bundle['invoice'])}, checkpoint( [0-9a-f]{{4}}){{4}}\.\n")
+        self.assertRegex(said, r"3 of the 31 days of October 2026 have usage and are counted, and \d+ entries of days of corrected months\.")
+        self.assertRegex(said, r"cells \(a zone, a place, an hour each\), \d{1,3}(,\d{3})+ bytes: ")
+        found, = self.json(self.folder / "b", key=self.key)
+        self.assertEqual(found["fingerprint"], digits)
+
+    def test_what_is_not_judged(self):
+        """Nothing is right of which an earlier step is not."""
+        changed = json.loads(json.dumps(self.bundles[0]))
+        changed["days"][0]["text"] = bytes_more(changed["days"][0]["text"], 1)
+        wrong = self.verdict(changed, status=1)
+        self.assertEqual(list(wrong), ["inclusion", "usage", "rating"])
+        self.assertRegex(wrong["usage"], "^Not judged")
+        note = self.bundles[0]["checkpoint"]
+        forged = note.replace(f"\n{len(self.log.entries)}\n", f"\n{len(self.log.entries) + 1}\n", 1)
+        old = self.file("old", self.log.checkpoint(6))
+        wrong = self.verdict(replaced({**self.bundles[0], "consistency": self.log.growth(6)}, note, forged), "--since", old, status=1)
+        self.assertEqual(list(wrong), ["signature", "inclusion", "usage", "rating", "consistency"])
+
+    def test_a_wrong_answer_ends_with_what_to_do(self):
+        for bundle, says in ((self.rewritten("invoice", digit(self.bundles[3]["invoice"]["text"])), "Keep this file, and fetch it again into another folder"),
+                             (self.rewritten("days[0]", bytes_more(self.bundles[0]["days"][0]["text"], 1), 0), "do not pay by it yet")):
+            said = self.check(self.file("b", bundle_maker.write(bundle)), key=self.key, status=1)
+            self.assertRegex(said.splitlines()[-1], f"^  Next: .*{says}")
+            self.assertNotIn("Not shown", said)
+        self.assertRegex(self.check(self.folder / "b", key=OTHER.vkey, status=1).splitlines()[-1], "^  Next: Compare the key")
 
     def test_the_terms(self):
         terms = json.loads(self.bundles[3]["terms"]["text"])
