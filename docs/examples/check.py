@@ -924,6 +924,10 @@ NEXT = defaultdict(lambda: "Keep this file, and fetch it again into another fold
     "void": "Pay nothing by it. Ask the operator for the document that replaces it."})
 
 
+def printable(text):
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
 def show_limits(said):
     done = {step for step, mark, _ in said if mark == "ok"}
     limits = ["that all usage was recorded and measured rightly", "that others are shown the same log (--witness)" * ("witness" not in done),
@@ -936,7 +940,7 @@ def show_limits(said):
 def show(name, status, said, usage, zones):
     print(f"{name}: {RESULTS[status]}")
     for step, mark, sentence in said:
-        print(f"  {step:<11} {mark}  {''.join(c if c.isprintable() else '?' for c in sentence)}")
+        print(f"  {step:<11} {mark}  {printable(sentence)}")
     if status == 0:
         show_limits(said)
     elif status == 1:
@@ -947,8 +951,10 @@ def show(name, status, said, usage, zones):
 
 
 def read_key(text, type_):
-    path = Path(text)
-    key = Key(text if "+" in text else path.read_text())
+    line = text if "+" in text else Path(text).read_bytes()[:4096].decode(errors="replace").split("\n")[0]
+    if "+" not in line:
+        raise unreadable("key", f"{text} is no public key, and no file with one.")
+    key = Key(line)
     if key.type != type_:
         raise unreadable("key", f"{key.name} is the key of a {'log' if key.type == LOG else 'witness'}.")
     return key
@@ -971,8 +977,9 @@ def main():
                 status, said, usage = check(file.read(FILE_MAX + 1), key, witnesses, since, words.since)
             statuses.append(status)
             show(name, status, said, usage, words.zones)
-    except (Problem, OSError, UnicodeDecodeError) as error:
-        print(f"check.py: {error}", file=sys.stderr)
+    except (Problem, OSError) as error:
+        sentence = f"{error.filename} cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+        print(f"check.py: {printable(sentence)}", file=sys.stderr)
         return 2
     return 1 if 1 in statuses else max(statuses)
 

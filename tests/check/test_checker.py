@@ -331,6 +331,7 @@ class Documents(Case):
         old = self.file("old", self.log.checkpoint(6))
         wrong = self.verdict(replaced({**self.bundles[0], "consistency": self.log.growth(6)}, note, forged), "--since", old, status=1)
         self.assertEqual(list(wrong), ["signature", "inclusion", "usage", "rating", "consistency"])
+        self.assertRegex(wrong["inclusion"], "^Without the signature")
 
     def test_a_wrong_answer_ends_with_what_to_do(self):
         for bundle, says in ((self.rewritten("invoice", digit(self.bundles[3]["invoice"]["text"])), "Keep this file, and fetch it again into another folder"),

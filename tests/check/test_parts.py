@@ -241,7 +241,7 @@ class CommandLine(unittest.TestCase):
         self.assertIn("The old checkpoint in altered was changed, or is not this log's: use an unaltered copy.",
                       self.run_it("--key", signer.vkey, "--since", "altered", "right", status=2))
         for words, says in ((("--key", "nowhere", "right"), "nowhere"), (("--key", signer.vkey, "nowhere"), "nowhere"),
-                            (("--key", witness.vkey, "right"), "is the key of a witness"), (("--key", "a+b+c", "right"), "The key is mistyped: copy the whole line again"),
+                            (("--key", witness.vkey, "right"), "is the key of a witness"), (("--key", "none", "right"), "none is no public key, and no file with one"), (("--key", "a+b+c", "right"), "The key is mistyped: copy the whole line again"),
                             (("--key", signer.vkey, "--witness", signer.vkey, "right"), "is the key of a log"), (("right",), "--key")):
             self.assertIn(says, self.run_it(*words, status=2))
 
