@@ -26,8 +26,8 @@ typedef enum shape {
     TEXT,     /* char[size]; null: "" */
     STRING,   /* const char *; null: "" or NULL */
     WORD,     /* an int or enum, of a list of words */
-    MOMENT,   /* int64_t, microseconds; null: `none` */
-    MONTH,    /* int64_t; null: `none` */
+    MOMENT,   /* int64_t, microseconds; null: `none`, where `most` is 1 */
+    MONTH,    /* int64_t; null: `none`, where `most` is 1 */
     REGION,   /* tb_billing_region, null where the bool at `other` is false */
     BOOK,     /* const tb_book *; null: none */
     OBJECT,   /* a struct in place, of `table` */
@@ -46,7 +46,8 @@ typedef struct member {
 } member;
 
 #define AT(type, name, shape, field) {name, shape, offsetof(type, field), 0, sizeof(((type *)0)->field), NULL, NULL, 0, 0}
-#define OPEN(type, name, shape, field, none) {name, shape, offsetof(type, field), 0, 0, NULL, NULL, none, 0}
+#define OPEN(type, name, shape, field, none) {name, shape, offsetof(type, field), 0, 0, NULL, NULL, none, 1}
+#define GIVEN(type, name, shape, field) {name, shape, offsetof(type, field), 0, 0, NULL, NULL, INT64_MIN, 0}
 #define WORDS(type, name, field, words) {name, WORD, offsetof(type, field), 0, 0, NULL, words, 0, sizeof words / sizeof *words}
 #define IN(type, name, field, table) {name, OBJECT, offsetof(type, field), 0, 0, table, NULL, 0, 0}
 #define LISTED(type, name, field, n, item, table) \
@@ -97,7 +98,7 @@ static const member contract[] = {AT(tb_contract, "book", TEXT, book),
                                   END};
 
 static const member earlier[] = {AT(tb_bill_earlier, "amount", DECIMAL, amount),
-                                 OPEN(tb_bill_earlier, "month", MONTH, month, INT64_MIN), END};
+                                 GIVEN(tb_bill_earlier, "month", MONTH, month), END};
 
 static const member fee[] = {AT(tb_bill_fee, "book", BOOK, book),
                              AT(tb_bill_fee, "credit", BOOL, credit),
@@ -189,7 +190,7 @@ static const member month[] = {
     LISTED(M, "gaps", origins.gaps, origins.n_gaps, tb_origin_gap, gap),
     LISTED(M, "gauges", origins.gauges, origins.n_gauges, tb_origin_gauge, gauge),
     LISTED(M, "meters", input.meters, input.n_meters, tb_meter, meter),
-    OPEN(M, "month", MONTH, input.month, INT64_MIN),
+    GIVEN(M, "month", MONTH, input.month),
     LISTED(M, "optimizers", input.optimizers, input.n_optimizers, tb_bill_optimizer, optimizer),
     LISTED(M, "parts", input.parts, input.n_parts, tb_bill_part, part),
     LISTED(M, "places", origins.places, origins.n_places, tb_origin_place, place),
@@ -207,7 +208,7 @@ static const member late[] = {IN(tb__term_late, "after", after, month),
                               LISTED(tb__term_late, "before", before, n_before, tb__term_month, month),
                               LISTED(tb__term_late, "billed", billed, n_billed, tb__term_number, number),
                               AT(tb__term_late, "invoice", TEXT, invoice),
-                              OPEN(tb__term_late, "month", MONTH, month, INT64_MIN),
+                              GIVEN(tb__term_late, "month", MONTH, month),
                               AT(tb__term_late, "since", COUNT, since),
                               END};
 
@@ -222,7 +223,7 @@ static const member document[] = {AT(tb__doc_terms, "account", INT, account),
                                   LISTED(tb__doc_terms, "charges", charges, n_charges, tb_bill_charge, charge),
                                   AT(tb__doc_terms, "kind", TEXT, kind),
                                   LISTED(tb__doc_terms, "lates", lates, n_lates, tb__term_late, late),
-                                  OPEN(tb__doc_terms, "month", MONTH, month, INT64_MIN),
+                                  GIVEN(tb__doc_terms, "month", MONTH, month),
                                   LISTED(tb__doc_terms, "months", own, n_own, tb__term_month, month),
                                   AT(tb__doc_terms, "number", TEXT, number),
                                   WORDS(tb__doc_terms, "rules", rules, rules),
@@ -457,7 +458,7 @@ static void read_open(reader *r, uint32_t node, const member *m, int64_t *to)
 {
     const tb__node *v = &r->doc.nodes[node];
     *to = m->none;
-    if (v->type == TB__NULL) return;
+    if (v->type == TB__NULL && m->most) return;
     if (v->type != TB__STRING ||
         (m->shape == MONTH ? !tb_month_parse(v->text, v->len, to) : tb_rfc3339_parse(v->text, v->len, to, NULL) != TB_OK))
         not_written(r, node, m->name);

@@ -93,6 +93,8 @@ TERMS = [
     (OTHER, "another moment of that bill", lambda t: late(t).update(since=late(t)["since"] - 1), "do not go on from what was billed"),
     (OTHER, "a correction in another currency", pay_in_euro, "different currencies"),
     (FIRST, "usage without a price", leave_unpriced, "left out, as it has no price"),
+    (THIRD, "a document of no month", lambda t: t.update(month=None), "\"month\" is another value"),
+    (THIRD, "usage of no month", lambda t: own(t).update(month=None), "\"month\" is another value"),
     (FIRST, "a commit of 0 months", commit_every(0), "not a month, a quarter or a year"),
     (FIRST, "a commit of 24 months", commit_every(24), "not a month, a quarter or a year"),
     (FIRST, "a meter with a billion dimensions", lambda t: own(t)["meters"][0].update(dimensions=10**9), "a value that none can have"),
