@@ -823,7 +823,10 @@ class Check:
         """The books in the file are those by which the document was made; the log has them by name and hash."""
         found = set()
         for part in self.found["books"]:
-            book = read_json("books", part["text"]).get("book")
+            try:
+                book = read_json("books", part["text"]).get("book")
+            except Problem as problem:
+                raise problem if len(part["text"]) > TEXT_MAX else differs("books", "A price book in this file is not as it was written.") from None
             digest = hashlib.sha256(part["text"].encode()).hexdigest()
             self.log.open(f"the price book {str(book)[:64]}", part, {"book": book, "sha256": digest, "type": "book"})
             found.add((book, digest))

@@ -251,8 +251,9 @@ static tb_code check_document(tb__checking *c, tb_error *err)
     }
     compare_terms(c, &terms);
     code = list_counted(&terms, &days, err);
-    if (!code && c->out->steps[TB_CHECK_USAGE].state != TB_CHECK_UNABLE) compare_days(c, &days); /* else they do not ascend */
-    if (!code) code = compare_versions(c, err);
+    const bool ascend = c->out->steps[TB_CHECK_USAGE].state != TB_CHECK_UNABLE; /* each has its entry, in its place */
+    if (!code && ascend) compare_days(c, &days);
+    if (!code && ascend) code = compare_versions(c, err);
     if (!code) code = compare_names(c, &terms, err);
     if (!code) refuse_unproved(c);
     if (!code) tell_counted(c, &terms, days.n);

@@ -61,20 +61,20 @@ static bool check_salted(tb__checking *c, const char *what, tb_proof_type type, 
 
 /* --- the document and its terms --- */
 
-/* The document's own member ,"sha256":"64 digits"; NULL: it has none. */
-static const char *find_own_hash(tb_text text)
+/* The value of a member of the text itself, not of what is in it; name: "\"book\":\"". NULL: it has none. */
+static const char *find_member(tb_text text, const char *name)
 {
-    static const char member[] = ",\"sha256\":\"";
+    const size_t len = strlen(name);
     bool quoted = false;
     int64_t depth = 0;
-    for (size_t i = 0; i + sizeof member - 1 + 65 <= text.len; i++) {
+    for (size_t i = 0; i + len <= text.len; i++) {
         const char c = text.data[i];
         if (quoted && c == '\\') i++;
+        else if (!quoted && depth == 1 && memcmp(text.data + i, name, len) == 0) return text.data + i + len;
         else if (c == '"') quoted = !quoted;
         else if (quoted) continue;
         else if (c == '{' || c == '[') depth++;
         else if (c == '}' || c == ']') depth--;
-        else if (depth == 1 && memcmp(text.data + i, member, sizeof member - 1) == 0) return text.data + i;
     }
     return NULL;
 }
@@ -82,17 +82,18 @@ static const char *find_own_hash(tb_text text)
 /* Whether a text that cannot be read is another one than its own SHA-256 is of, which each document has. */
 static bool is_changed(tb_text text)
 {
-    const char *member = find_own_hash(text);
+    const char *digits = find_member(text, ",\"sha256\":\"");
     tb_buf rest;
     char hex[65];
-    if (!member) return true;
+    const size_t at = digits ? (size_t)(digits - text.data) : 0;
+    if (!digits || text.len - at < 65) return true;
     tb_buf_init(&rest, text.len, NULL);
-    tb_buf_add(&rest, text.data, (size_t)(member - text.data));
-    tb_buf_add(&rest, member + 76, text.len - (size_t)(member - text.data) - 76);
+    tb_buf_add(&rest, text.data, at - 11);
+    tb_buf_add(&rest, digits + 65, text.len - at - 65);
     const tb_merkle_hash hash = tb_proof_digest(rest.data, rest.len);
     for (size_t i = 0; i < sizeof hash.bytes; i++)
         snprintf(hex + 2 * i, 3, "%02x", hash.bytes[i]);
-    const bool changed = !rest.failed && memcmp(hex, member + 11, 64) != 0;
+    const bool changed = !rest.failed && memcmp(hex, digits, 64) != 0;
     tb_buf_release(&rest);
     return changed;
 }
@@ -171,6 +172,18 @@ static void match_book(tb__checking *c, const tb_book *book, bool *found)
     }
 }
 
+/* A price book whose text cannot be read: of a version that is not known, if the log has it so. */
+static void open_unread_book(tb__checking *c, const tb_tollproof_part *part, const tb_error *why)
+{
+    tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
+    const char *id = find_member(part->text, "\"book\":\""), *end = id ? memchr(id, '"', part->text.len - (size_t)(id - part->text.data)) : NULL;
+    int64_t index;
+    if (end && (size_t)(end - id) < sizeof entry.book) memcpy(entry.book, id, (size_t)(end - id));
+    if (check_proof(c, "a price book", &entry, part->proof, &index))
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book cannot be read: %.280s", why->message);
+    else tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book in this file is not as it was written: %.280s", why->message);
+}
+
 static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
 {
     const tb_tollproof_part *part = &c->bundle->books.parts[at];
@@ -181,7 +194,7 @@ static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
     const tb_code code = tb_book_parse(part->text.data, part->text.len, NULL, &book, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
     if (code) {
-        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book cannot be read: %.280s", why.message);
+        open_unread_book(c, part, &why);
         return TB_OK;
     }
     tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
@@ -221,6 +234,7 @@ static void open_day(tb__checking *c, size_t at)
     tb_check_day *day = &c->days[at];
     *day = (tb_check_day){.index = -1, .day = part->day, .text = part->text};
     const bool in_log = check_salted(c, what, TB_PROOF_USAGE, 0, part, &day->index);
+    if (day->index < 0) tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "Not judged: the proof of %s cannot be read.", what);
     if (in_log && part->of >= day->index)
         tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Entry %lld of the log says that a later one, %lld, is the first of its day.",
                       (long long)day->index, (long long)part->of);
