@@ -2,7 +2,7 @@
  * then on every price book that is added, every document that is made final and every void is appended in its transaction, and
  * every UTC day by tb_store_proof_close. Without a log nothing of this costs anything.
  *
- * A commitment's salt is HMAC-SHA256 over the entry's index and content, with the log's seed as its key: random bytes that
+ * A commitment's salt is BLAKE2b over the entry's index and content, with the log's seed as its key: random bytes that
  * are given once and kept in the file. So whoever appends needs no random bytes, and a salt that is shown opens no other entry. */
 #ifndef TOLLBOOK_PROOFLOG_H
 #define TOLLBOOK_PROOFLOG_H

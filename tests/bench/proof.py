@@ -17,7 +17,7 @@ def catalogue(accounts, zones):
 
 def row(zone, region, day, hour, n):
     return json.dumps({"zone": zone, "hour": f"{MONTH}-{day:02}T{hour:02}:00:00Z", "region": region, "requests": 1000 + n % 997,
-                       "bytes": 1000000 + n * 7919 % 99999989, "pulled": 100 + n % 97}, separators=(",", ":"))
+                       "bytes": 10**9 + n * 7919 % 99999989, "pulled": 100 + n % 97}, separators=(",", ":"))
 
 
 def month_rows(accounts):

@@ -189,6 +189,10 @@ class Trust(Case):
         forked = self.forked()
         self.check(file, "--since", self.file("fork", forked.checkpoint(5)), "--tiles", tiles, status=1, says="not shown to begin with the 5")
         self.check(file, "--since", old, "--tiles", self.folder, status=2, says="there is no tile/0/000.p/")
+        tile = tiles / "tile" / "0" / "000.p" / str(self.size + 1)
+        tile.unlink()
+        os.mkfifo(tile)
+        self.check(file, "--since", old, "--tiles", tiles, status=2, says="there is no tile/0/000.p/")
 
 
 class Remembering(Case):

@@ -237,6 +237,8 @@ def killed(base, path, key, what, words, again=None):
             kills += came
             log = look_after_kill(db, log)
             inside += len(begun.leaves) < len(log.leaves) < len(clean.leaves)
+            if kills == KILLS[what]:
+                break
         tool(db, key, *(again(log) if again else words))
         log = look(db, log)
         log.whole()

@@ -13,7 +13,8 @@ void tb__billing_free(struct tb__billing *b)
                            b->balancers,     b->ties,       b->places,         b->late,   b->parts,
                            b->bytes,         b->optimizers, b->bill_balancers, b->cuts,   b->days,
                            b->faults,        b->meters,     b->bill_meters,    b->bill_usage,
-                           b->bill_samples,  b->intervals,  b->fee_spells,     b->bill_fees, b->other_parts};
+                           b->bill_samples,  b->intervals,  b->fee_spells,     b->bill_fees, b->other_parts,
+                           b->used,          b->gauges};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]);
     tb__meter_list_release(&b->metered);

@@ -81,14 +81,14 @@ tb_code tb__proof_seed(tb_store *store, uint8_t ret_seed[TB_PROOF_SEED], bool *r
 
 void tb__proof_salt(const uint8_t seed[TB_PROOF_SEED], int64_t index, tb_text content, uint8_t ret_salt[TB_PROOF_SALT])
 {
-    crypto_auth_hmacsha256_state state;
+    crypto_generichash_state state;
     uint8_t number[8];
     for (int i = 0; i < 8; i++)
         number[i] = (uint8_t)((uint64_t)index >> (56 - 8 * i));
-    crypto_auth_hmacsha256_init(&state, seed, TB_PROOF_SEED);
-    crypto_auth_hmacsha256_update(&state, number, sizeof number);
-    crypto_auth_hmacsha256_update(&state, (const uint8_t *)content.data, content.len);
-    crypto_auth_hmacsha256_final(&state, ret_salt);
+    crypto_generichash_init(&state, seed, TB_PROOF_SEED, TB_PROOF_SALT);
+    crypto_generichash_update(&state, number, sizeof number);
+    crypto_generichash_update(&state, (const uint8_t *)content.data, content.len);
+    crypto_generichash_final(&state, ret_salt, TB_PROOF_SALT);
     sodium_memzero(&state, sizeof state);
 }
 
