@@ -66,8 +66,11 @@ static tb_code check_late(const tb__doc_terms *terms, size_t at, const char *cur
     return code ? code : check_month(&late->after, currency, err);
 }
 
+#define LATES_MAX 1200 /* a hundred years: each month takes memory, without usage too */
+
 tb_code tb__terms_check(const tb__doc_terms *terms, const char *currency, tb_error *err)
 {
+    if (terms->n_lates > LATES_MAX) return refuse_terms(err, "more months are corrected than anybody billed");
     tb_code code = terms->n_own ? check_month(terms->own, currency, err) : TB_OK;
     for (size_t i = 0; !code && i < terms->n_lates; i++)
         code = check_late(terms, i, currency, err);

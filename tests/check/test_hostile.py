@@ -82,6 +82,7 @@ TERMS = [
     (CORRECTING, "bytes at the prices of another part", in_another_part, "not of the hours of its part"),
     (FIRST, "its own month as a correction", correct_itself, "months that are corrected ascend, and are over"),
     (CORRECTING, "a month that is corrected twice", lambda t: t["lates"].append(late(t)), "months that are corrected ascend"),
+    (CORRECTING, "more months than there are", lambda t: t.update(lates=[late(t)] * 1201), "more months are corrected than anybody billed"),
     (CORRECTING, "a month that was billed, as if it was not", lambda t: late(t).update(before=[]), "rated before just where a document billed"),
     (CORRECTING, "a month that was not billed, as if it was", lambda t: late(t).update(billed=[]), "rated before just where a document billed"),
     (CORRECTING, "newer usage as what was billed", exchange_sides, "counts an older entry of a day"),
