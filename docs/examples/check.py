@@ -7,7 +7,7 @@ It says for each FILE (a plain text, or one that gzip made) what it found. Exit 
 differs, 2 something cannot be checked. VKEY is the public key of the log, or of a witness, as `tollbook proof vkey` prints it, or a
 file that holds it. CHECKPOINT is a file with an older checkpoint of the log: the log has to have only grown since.
 
-It does not rate: that the amounts follow from quantities, prices and terms is what `tollbook-check` looks at.
+It does not look at prices: that the amounts follow from quantities, prices and terms is what `tollbook-check` looks at.
 
 Python 3.9 or later, standard library alone. Written from the public specifications, which it follows from top to bottom:
 
@@ -20,7 +20,7 @@ Python 3.9 or later, standard library alone. Written from the public specificati
     docs/proof.md              entries, commitments, days, terms and bundles of tollbook
 
 Everything has one form. What is written in another one (a blank between members, base64 with unused bits) is refused, so no byte of
-a bundle can be changed without being noticed; but a proof of growth is read only where --since asks for it.
+a bundle can be changed without being noticed; but what a proof of growth proves is looked at only where --since asks for it.
 """
 import argparse
 import base64
@@ -68,8 +68,17 @@ def unreadable(check, sentence):
     return Problem(2, check, sentence)
 
 
+def changed(check, where):
+    return unreadable(check, f"The file is incomplete or was changed: fetch it again. ({where})")
+
+
 def sha256(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
+
+
+def in_fours(digits):
+    """The first 16 hex digits, as documents print them."""
+    return " ".join(digits[at:at + 4] for at in range(0, 16, 4))
 
 
 # --- Ed25519 (RFC 8032, 5.1). Points are (X, Y, Z, T) with x = X/Z, y = Y/Z, x*y = T/Z.
@@ -163,7 +172,7 @@ class Key:
         name, number, data = (vkey.strip().split("+", 2) + ["", ""])[:3]
         data = read_base64(data, 33) or b"\0"
         if not is_key_name(name) or data[0] not in (LOG, WITNESS) or sha256(name.encode(), b"\n", data)[:4].hex() != number:
-            raise unreadable("key", f"\"{vkey.strip()[:300]}\" is no public key of a log or a witness: name+hexid+base64.")
+            raise unreadable("key", f"The key is mistyped: copy the whole line again. (name+id+base64 is expected, not \"{vkey.strip()[:300]}\")")
         self.name, self.id, self.type, self.bytes = name, bytes.fromhex(number), data[0], data[1:]
 
     def has_signed(self, text, signature):
@@ -210,7 +219,7 @@ class Checkpoint:
         if not self.origin or self.size is None or not self.root or "" in lines[3:]:
             raise unreadable("signature", "The checkpoint's text is not the log's name, its size and its root.")
         if self.origin != key.name:
-            raise unreadable("signature", f"The checkpoint is of the log {self.origin}, the key is that of {key.name}.")
+            raise differs("signature", f"The checkpoint is of the log {self.origin}, the key is that of {key.name}.")
         self.cosigned, is_by_log = {}, False
         for name, number, signature in signatures:
             for signer in (key, *witnesses):
@@ -224,7 +233,7 @@ class Checkpoint:
                 if signer is not key:
                     self.cosigned[name] = max(time, self.cosigned.get(name, 0))
         if not is_by_log:
-            raise unreadable("signature", f"{key.name}+{key.id.hex()} did not sign the checkpoint: other keys did.")
+            raise differs("signature", f"{key.name}+{key.id.hex()} did not sign the checkpoint: other keys did.")
 
 
 # --- Merkle trees (RFC 9162, 2.1.3.2 and 2.1.4.2)
@@ -319,7 +328,7 @@ class Reader:
         return found
 
     def refuse(self, expected):
-        return unreadable("form", f"Character {self.at + 1} of the file: expected {expected}.")
+        return changed("form", f"byte {len(self.text[:self.at].encode()) + 1}: expected {expected}")
 
     def take(self, literal):
         if not self.has(literal):
@@ -384,24 +393,30 @@ def unpack(data):
         try:
             data = inflate.decompress(data, FILE_MAX + 1)
         except zlib.error as error:
-            raise unreadable("form", f"The file is damaged: {error}.") from None
+            raise changed("form", f"gzip: damaged, {error}") from None
         if len(data) <= FILE_MAX and (not inflate.eof or inflate.unused_data):
-            raise unreadable("form", "The file is cut short, or something follows its end.")
+            raise changed("form", "gzip: it is cut short, or something follows its end")
     if len(data) > FILE_MAX:
         raise unreadable("form", f"The file has more than {FILE_MAX} bytes.")
     return data
 
 
 def read_file(data):
+    data = unpack(data)
+    if not data.startswith((b'{"v":', b'{"month":"')):
+        raise unreadable("form", "This is no bundle of a bill, and no receipts (is it the PDF?)." if data else "The file is empty: fetch it again.")
     try:
-        reader = Reader(unpack(data).decode())
+        reader = Reader(data.decode())
     except UnicodeDecodeError as error:
-        raise unreadable("form", f"Byte {error.start + 1} of the file is not UTF-8.") from None
+        raise changed("form", f"byte {error.start + 1} is not UTF-8") from None
     found = reader.read(RECEIPTS if reader.text.startswith('{"month":') else BUNDLE)
     if reader.at != len(reader.text):
         raise reader.refuse("the end of the file")
     if found.get("v", 1) != 1:
         raise unreadable("form", f"The bundle is of version {found['v']}; version 1 is known.")
+    hashes = (found.get("consistency") or {"hashes": []})["hashes"]
+    if len(hashes) > HASHES_MAX or None in [read_base64(line, 32) for line in hashes]:
+        raise changed("form", f"the proof of growth: expected at most {HASHES_MAX} times the base64 of 32 bytes")
     return found
 
 
@@ -540,17 +555,21 @@ KINDS = {"bandwidth", "volume", "override", "percentile", "optimizer", "balancer
 # --- documents: canonical JSON with its own sha256, which is over the text without that member
 
 class Document:
-    def __init__(self, text):
-        self.has = has = read_json("document", text)
-        stated = str(has.get("sha256"))
+    def __init__(self, text, what="The document"):
+        changed_since = differs("document", f"{what} in this file was changed after it was made. Fetch it again; do not pay by it.")
+        try:
+            self.has = has = read_json("document", text)
+        except Problem as problem:
+            raise problem if len(text) > TEXT_MAX else changed_since from None
+        self.sha256 = stated = str(has.get("sha256"))
         if quote(has) != text or sha256(text.replace(f',"sha256":"{stated}"', "", 1).encode()).hex() != stated:
-            raise differs("document", f"The text of the document {has.get('number')} is not the one that its sha256 is of.")
+            raise changed_since
         self.number, self.account, self.total = str(has["number"]), has["account"], f"{has['total']} {has['currency']}"
         self.month = has["period"]["start"][:7]
         self.books = {(book["id"], book["sha256"]) for book in (has["book"], *has.get("books", [])) if book and book["id"]}
         self.refers = {has.get("corrects"), *(line["corrects"]["invoice"] for line in has["lines"] if "corrects" in line)} - {None}
         if has["state"] != "final":
-            raise unreadable("document", f"{self.number} is not final.")
+            raise differs("document", f"{self.number} is not final.")
 
     def is_bill_of(self, month):
         return self.month == month and self.has["kind"] == "invoice"
@@ -575,16 +594,25 @@ class Document:
         """What its lines say: quantities by (kind, thing, region) of each month, its own and those that it corrects."""
         months = defaultdict(lambda: defaultdict(int))
         for line in self.has["lines"]:
-            of, kind = self.month, line["kind"]
-            if kind == "correction":
-                of, kind = line["period"]["start"][:7], line["corrects"]["kind"]
-            if kind not in KINDS:
-                raise unreadable("document", f"{self.number} has a line of a kind that is not known: {kind[:40]}.")
-            thing = line["meter"] if kind == "meter" else line["resource"]
-            months[of][kind, thing, line["region"]] += whole(line["quantity"])
+            of, key = self.key_of(line)
+            if key[0] not in KINDS:
+                raise unreadable("document", f"{self.number} has a line of a kind that is not known: {key[0][:40]}.")
+            months[of][key] += whole(line["quantity"])
             for share in line.get("shares", []):
                 months[of]["share", f"zone:{share['zone']}", None] += whole(share["bytes"])
         return months
+
+
+    def key_of(self, line):
+        """The month that the line is of, and (kind, thing, region)."""
+        of, kind = self.month, line["kind"]
+        if kind == "correction":
+            of, kind = line["period"]["start"][:7], line["corrects"]["kind"]
+        return of, (kind, line["meter"] if kind == "meter" else line["resource"], line["region"])
+
+    def count_lines(self, compared):
+        """How many lines are of these pairs of month and key."""
+        return sum(self.key_of(line) in compared for line in self.has["lines"])
 
 
 def whole(text):
@@ -630,14 +658,14 @@ def by_region(usage, month):
     regions, sums = {place["code"]: place["region"] for place in month["places"]}, defaultdict(int)
     for (zone, place), count in usage.bytes.items():
         if count and place not in regions:
-            raise unreadable("usage", f"The terms do not say in which region {place} is billed.")
+            raise differs("usage", f"The terms do not say in which region {place} is billed.")
         sums[f"zone:{zone}", regions.get(place)] += count
     return sums
 
 
 def compare(name, period, stated, after, before=()):
     """stated: what documents say of this month. after: (usage, month of the terms) of what is billed with them; before: nothing, or
-    what was billed without them. Returns how many sums were compared."""
+    what was billed without them. Returns the keys of `stated` that were compared."""
     sums, counted = defaultdict(int), {meter["id"] for meter in after[1]["meters"] if meter["kind"] == "counter"}
     metered = {meter["id"] for _, month in (after, *before) for meter in month["meters"]}
     volume = {thing for kind, thing, _ in stated if kind == "share"}
@@ -652,7 +680,10 @@ def compare(name, period, stated, after, before=()):
             sums["requests of", f"load_balancer:{balancer}", None] += sign * count
         for meter in counted:
             sums["units of meter", meter, None] += sign * usage.meters[meter]
+    compared = set()
     for (kind, thing, region), quantity in stated.items():
+        if kind in ("bandwidth", "override", "volume", "balancer_requests") or (kind == "meter" and thing in counted):
+            compared.add((kind, thing, region))
         if kind in ("bandwidth", "override", "volume"):
             sums["bytes", "of all zones", None] -= quantity
         if kind in ("bandwidth", "override", "share") and is_zoned:
@@ -665,7 +696,7 @@ def compare(name, period, stated, after, before=()):
         if rest:
             raise differs("usage", f"The days of {period} {'changed by' if before else 'have'} {abs(rest):,} {'more' if rest > 0 else 'fewer'} {what} {thing}"
                                    f"{' in ' + region if region else ''} than {name} states.")
-    return len(sums)
+    return compared
 
 
 # --- the check
@@ -673,28 +704,47 @@ def compare(name, period, stated, after, before=()):
 class Check:
     """One file, step by step. said: (check, "ok" or "--", sentence) of each step that was done."""
 
-    def __init__(self, data, key, witnesses=(), since=None):
-        self.data, self.key, self.witnesses, self.since = data, key, witnesses, since
-        self.said, self.usage = [], Usage()
+    def __init__(self, data, key, witnesses=(), since=None, since_name="--since"):
+        self.data, self.key, self.witnesses, self.since, self.since_name = data, key, witnesses, since, since_name
+        self.said, self.problems, self.usage = [], [], Usage()
 
     def say(self, check, sentence, mark="ok"):
         self.said.append((check, mark, sentence))
 
+    def attempt(self, *steps):
+        """Does the steps until one fails; what failed is kept."""
+        try:
+            for step in steps:
+                step()
+        except Problem as problem:
+            self.problems.append(problem)
+        except (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, MemoryError) as error:
+            self.problems.append(unreadable("form", f"A text of the file is not as tollbook writes it: {type(error).__name__}, {str(error)[:100]}."))
+
     def run(self):
+        """Returns the exit status. What counts most is said last."""
+        self.attempt(self.read, self.check_checkpoint)
+        if not self.problems:
+            self.log = Log(self.found["checkpoint"], self.checkpoint)
+            self.attempt(self.check_witnesses)
+            self.attempt(self.check_growth)
+            self.attempt(self.check_receipts if "month" in self.found else self.check_bundle)
+        self.problems = sorted(reversed(self.problems), key=lambda problem: -problem.status)
+        for problem in self.problems:
+            self.say(problem.check, problem.sentence, "NO")
+        return self.problems[-1].status if self.problems else 0
+
+    def read(self):
         self.found = read_file(self.data)
-        self.check_checkpoint()
-        self.check_growth()
-        self.log = Log(self.found["checkpoint"], self.checkpoint)
-        if "month" in self.found:
-            self.check_receipts()
-        else:
-            self.check_bundle()
 
     def check_checkpoint(self):
         self.checkpoint = one = Checkpoint(self.found["checkpoint"], self.key, self.witnesses)
         if self.found["log"] != one.origin:
             raise differs("signature", f"The file says that its log is {self.found['log'][:100]}, its checkpoint is of {one.origin}.")
-        self.say("signature", f"{one.origin} signed its checkpoint: {one.size:,} entries, root {one.root.hex()[:16]}")
+        self.say("signature", f"{one.origin} signed its checkpoint: {one.size:,} entries, checkpoint {in_fours(one.root.hex())}")
+
+    def check_witnesses(self):
+        one = self.checkpoint
         for witness in self.witnesses:
             if witness.name not in one.cosigned:
                 raise unreadable("witness", f"{witness.name} did not cosign the checkpoint.")
@@ -704,9 +754,12 @@ class Check:
         new, proof = self.checkpoint, self.found.get("consistency")
         if not self.since:
             return self.say("growth", "not checked: no older checkpoint was given (--since)", "--")
-        old = Checkpoint(self.since, self.key, ())
+        try:
+            old = Checkpoint(self.since, self.key, ())
+        except Problem:
+            raise unreadable("growth", f"The old checkpoint in {self.since_name} was changed, or is not this log's: use an unaltered copy.") from None
         if old.size > new.size:
-            raise unreadable("growth", f"The file's checkpoint is older than yours, which has {old.size:,} entries: ask for a new file.")
+            raise unreadable("growth", f"The file's checkpoint is older than yours, which has {old.size:,} entries: fetch the file again.")
         if old.size == new.size:
             if old.root != new.root:
                 raise differs("growth", f"The log has two histories: another root of {new.size:,} entries was signed before.")
@@ -714,8 +767,6 @@ class Check:
         if not proof or proof["from"] != old.size:
             raise unreadable("growth", f"The file has no proof that the log grew from {old.size:,} entries: ask for one with since={old.size}.")
         hashes = [read_base64(line, 32) for line in proof["hashes"]]
-        if None in hashes:
-            raise unreadable("growth", "A hash of the proof of growth is not the base64 of 32 bytes.")
         if not is_grown(old.size, old.root, new.size, new.root, hashes):
             raise differs("growth", f"The log has two histories: it does not begin with the {old.size:,} entries that were signed before.")
         return self.say("growth", f"the log only grew since it had {old.size:,} entries")
@@ -732,7 +783,7 @@ class Check:
 
     def say_usage(self):
         usage = self.usage
-        self.say("usage", f"{usage.days} days, {usage.cells:,} cells: {sum(usage.bytes.values()):,} bytes, "
+        self.say("usage", f"{usage.days} days, {usage.cells:,} cells (a zone, a place, an hour each): {sum(usage.bytes.values()):,} bytes, "
                           f"{sum(usage.requests.values()):,} requests")
 
     def check_receipts(self):
@@ -749,7 +800,7 @@ class Check:
 
     def check_bundle(self):
         self.document = one = Document(self.found["invoice"]["text"])
-        self.log.open(f"the document {one.number}", self.found["invoice"], {"month": one.month, "type": "invoice"})
+        entry = self.log.open(f"the document {one.number}", self.found["invoice"], {"month": one.month, "type": "invoice"})
         self.log.open("the terms", self.found["terms"], {"month": one.month, "type": "terms"})
         terms = Terms(self.found["terms"]["text"], one)
         self.check_books(terms)
@@ -757,40 +808,45 @@ class Check:
         self.check_days(terms, days)
         self.check_earlier(terms)
         moment = self.open_void()
-        self.say("inclusion", f"{len(self.log.entries)} entries are in the log as the file has them: the document, its terms, price books "
+        self.say("inclusion", f"all {len(self.log.entries)} parts of the file are in the log: the document, its terms, price books "
                               f"({len(self.found['books'])}), days ({len(days)}), earlier documents ({len(self.found['earlier'])})")
         one.check_sums()
         self.say("document", f"{one.number} of account {one.account} for {one.month}: its lines and taxes come to {one.total}")
+        self.say("PDF", f"compare: {one.number}, {one.month}, {one.total}, log {self.checkpoint.origin}, entry {entry}, "
+                        f"fingerprint {in_fours(one.sha256)}", "--")
         self.check_usage(terms, {index: part["text"] for index, part in days.items()})
-        self.say("rating", "not checked here: tollbook-check rates the month again from prices and terms", "--")
+        self.say("prices", "not checked here: multiply quantities and prices yourself, or use tollbook-check", "--")
         if moment:
-            raise differs("document", f"{one.number} was made void, {moment}: nothing is due by it.")
+            raise differs("void", f"{one.number} was made void, {moment}: nothing is due by it.")
 
     def check_books(self, terms):
         """The books in the file are those by which the document was made; the log has them by name and hash."""
         found = set()
         for part in self.found["books"]:
-            book = read_json("books", part["text"]).get("book")
+            try:
+                book = read_json("books", part["text"]).get("book")
+            except Problem as problem:
+                raise problem if len(part["text"]) > TEXT_MAX else differs("books", "A price book in this file is not as it was written.") from None
             digest = hashlib.sha256(part["text"].encode()).hexdigest()
             self.log.open(f"the price book {str(book)[:64]}", part, {"book": book, "sha256": digest, "type": "book"})
             found.add((book, digest))
         needed = self.document.books | terms.books
-        for book, _ in sorted(needed - found):
-            raise differs("books", f"The price book {book} is not there, or has another text than the one that {self.document.number} names.")
         for book, _ in found - needed:
-            raise differs("books", f"{self.document.number} was not made by the price book {book}.")
+            raise differs("books", f"{self.document.number} was not made by the price book {book} that is in the file.")
+        for book, _ in sorted(needed - found):
+            raise unreadable("books", f"The price book {book}, which {self.document.number} names, is missing: fetch the file again.")
 
     def check_days(self, terms, days):
         found = {(part["day"], index) for index, part in days.items()}
-        for day, index in sorted(terms.days - found):
-            raise differs("usage", f"The usage of {day}, entry {index} of the log, is missing: {self.document.number} was made from it.")
         for day, index in sorted(found - terms.days):
             raise differs("usage", f"The usage of {day}, entry {index} of the log, is not what {self.document.number} was made from.")
+        for day, index in sorted(terms.days - found):
+            raise unreadable("usage", f"The usage of {day}, entry {index} of the log, is missing: {self.document.number} was made from it.")
 
     def check_earlier(self, terms):
         self.earlier = {}
         for part in self.found["earlier"]:
-            one = Document(part["text"])
+            one = Document(part["text"], "An earlier document")
             self.log.open(f"the document {one.number}", part, {"month": one.month, "type": "invoice"})
             if one.account != self.document.account:
                 raise differs("document", f"{one.number} is of account {one.account}, {self.document.number} of {self.document.account}.")
@@ -809,12 +865,12 @@ class Check:
         self.log.open("the void", part, {"type": "void"})
         void = read_json("document", part["text"])
         if void["number"] != self.document.number:
-            raise differs("document", f"The void in the file is of {void['number']}.")
+            raise unreadable("document", f"The void in the file is of {void['number']}.")
         return void["voided"]
 
     def check_usage(self, terms, texts):
         """The days come to the quantities that the document states, and the corrections to what changed."""
-        stated, compared, budget = self.document.stated, 0, CELLS_MAX
+        stated, compared, budget = self.document.stated, set(), CELLS_MAX
         months = [month["month"] for month in (*terms.own, *terms.lates)]
         for month in stated.keys() - set(months):
             raise differs("usage", f"{self.document.number} corrects {month}, of which the terms say nothing.")
@@ -828,7 +884,7 @@ class Check:
 
         for month in terms.own:
             self.usage, _ = after = use(month)
-            compared += compare(self.document.number, month["month"], stated[month["month"]], after)
+            compared |= {(month["month"], key) for key in compare(self.document.number, month["month"], stated[month["month"]], after)}
         for late in terms.lates:
             billed = {one["number"] for one in late["billed"]}
             if len(late["before"]) != bool(billed):
@@ -837,15 +893,17 @@ class Check:
             if (bills or late["invoice"]) and late["invoice"] not in bills:
                 raise differs("usage", f"The corrections of {late['month']} do not go on from its bill, {' '.join(bills) or late['invoice']}.")
             before, after = [use(month) for month in late["before"]], use(late["after"])
-            compared += compare(self.document.number, late["month"], stated[late["month"]], after, before)
+            compared |= {(late["month"], key) for key in compare(self.document.number, late["month"], stated[late["month"]], after, before)}
             if before and late["invoice"] in billed:  # all that was billed before is in documents
                 was = defaultdict(int)
                 for number in billed:
                     for key, quantity in self.earlier[number].stated[late["month"]].items():
                         was[key] += quantity
-                compared += compare(late["invoice"], late["month"], was, before[0])
+                compare(late["invoice"], late["month"], was, before[0])
         self.say_usage()
-        self.say("quantities", f"{compared} sums of days are what {self.document.number} states")
+        count, lines = self.document.count_lines(compared), len(self.document.has["lines"])
+        self.say("quantities", f"the days come to the quantities of {f'all {lines}' if count == lines else f'{count} of the {lines}'} lines of "
+                               f"{self.document.number}{'' if count == lines else ': the others do not add up counts of days'}")
 
 
 def show_time(seconds):
@@ -855,34 +913,51 @@ def show_time(seconds):
         return f"{seconds} seconds after 1970"
 
 
-def check(data, key, witnesses=(), since=None):
-    """The exit status, and what to say: (check, "ok", "--" or "NO", sentence)."""
-    one = Check(data, key, witnesses, since)
-    try:
-        one.run()
-    except Problem as problem:
-        return problem.status, [*one.said, (problem.check, "NO", problem.sentence)], one.usage
-    except (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, MemoryError) as error:
-        sentence = f"A text of the file is not as tollbook writes it: {type(error).__name__}, {str(error)[:100]}."
-        return 2, [*one.said, ("form", "NO", sentence)], one.usage
-    return 0, one.said, one.usage
+def check(data, key, witnesses=(), since=None, since_name="--since"):
+    """The exit status, what to say: (check, "ok", "--" or "NO", sentence), and the usage."""
+    one = Check(data, key, witnesses, since, since_name)
+    status = one.run()
+    return status, one.said, one.usage
 
 
 RESULTS = ["all that was checked agrees", "SOMETHING DIFFERS", "it cannot be checked"]
+NEXT = defaultdict(lambda: "Keep this file, and fetch it again into another folder. If that is wrong too, do not pay by it: send the operator this answer.", {
+    "signature": "Compare the key with the one that you were given first, and fetch the file again. If it stays wrong, do not pay by it: ask the operator.",
+    "growth": "Fetch the file again. If it stays wrong, keep both files: they show anybody what the operator signed.",
+    "void": "Pay nothing by it. Ask the operator for the document that replaces it."})
+
+
+def printable(text):
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def show_limits(said):
+    done = {step for step, mark, _ in said if mark == "ok"}
+    limits = ["that all usage was recorded and measured rightly", "that others are shown the same log (--witness)" * ("witness" not in done),
+              "that nothing was taken out of the log before (--since)" * ("growth" not in done)]
+    if "document" in done:
+        limits += ["that terms and prices are as agreed", "whether it is paid, or was made void later"]
+    print(f"  Not shown: {'; '.join(filter(None, limits))}.")
 
 
 def show(name, status, said, usage, zones):
     print(f"{name}: {RESULTS[status]}")
     for step, mark, sentence in said:
-        print(f"  {step:<11} {mark}  {''.join(c if c.isprintable() else '?' for c in sentence)}")
+        print(f"  {step:<11} {mark}  {printable(sentence)}")
+    if status == 0:
+        show_limits(said)
+    elif status == 1:
+        print(f"  Next: {NEXT[said[-1][0]]}")
     for zone in sorted(usage.requests) if zones else ():
         count = sum(count for (of, _), count in usage.bytes.items() if of == zone)
         print(f"  zone {zone}: {count:,} bytes, {usage.requests[zone]:,} requests")
 
 
 def read_key(text, type_):
-    path = Path(text)
-    key = Key(text if "+" in text else path.read_text())
+    line = text if "+" in text else Path(text).read_bytes()[:4096].decode(errors="replace").split("\n")[0]
+    if "+" not in line:
+        raise unreadable("key", f"{text} is no public key, and no file with one.")
+    key = Key(line)
     if key.type != type_:
         raise unreadable("key", f"{key.name} is the key of a {'log' if key.type == LOG else 'witness'}.")
     return key
@@ -899,14 +974,15 @@ def main():
     statuses = []
     try:
         key, witnesses = read_key(words.key, LOG), [read_key(text, WITNESS) for text in words.witness]
-        since = Path(words.since).read_bytes().decode() if words.since else None
+        since = Path(words.since).read_bytes().decode(errors="replace") if words.since else None
         for name in words.files:
             with open(name, "rb") as file:
-                status, said, usage = check(file.read(FILE_MAX + 1), key, witnesses, since)
+                status, said, usage = check(file.read(FILE_MAX + 1), key, witnesses, since, words.since)
             statuses.append(status)
             show(name, status, said, usage, words.zones)
-    except (Problem, OSError, UnicodeDecodeError) as error:
-        print(f"check.py: {error}", file=sys.stderr)
+    except (Problem, OSError) as error:
+        sentence = f"{error.filename} cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+        print(f"check.py: {printable(sentence)}", file=sys.stderr)
         return 2
     return 1 if 1 in statuses else max(statuses)
 

@@ -215,7 +215,8 @@ static void take_all(tb__strict *r, tb_tollproof *bundle)
         if (!r->code && !tb_month_parse(month.data, month.len, &bundle->month))
             tb__strict_refuse(r, "month", "expected a month such as 2026-10 before it");
     } else {
-        tb__strict_take(r, "v", "{\"v\":1");
+        tb__strict_take(r, "v", "{\"v\":");
+        tb__strict_take(r, "v", "1");
     }
     tb__strict_take(r, "log", ",");
     bundle->log = tb__strict_member(r, "log");
@@ -229,6 +230,21 @@ static void take_all(tb__strict *r, tb_tollproof *bundle)
     if (!r->code && r->at != r->end) tb__strict_refuse(r, "", "expected the end of the text");
 }
 
+/* The sentence for a customer; err has what was expected where. */
+static void explain(const tb__strict *r)
+{
+    char why[sizeof r->err->message];
+    tb_error *err = r->err;
+    if (!err || r->code != TB_E_VALIDATION) return;
+    memcpy(why, err->message, sizeof why);
+    if (r->start == r->end) snprintf(err->message, sizeof err->message, "The file is empty: fetch it again.");
+    else if (r->at == r->start)
+        snprintf(err->message, sizeof err->message, "This is no bundle of a bill, and no receipts (is it the PDF?).");
+    else
+        snprintf(err->message, sizeof err->message, "The file is incomplete or was changed: fetch it again. (%s%s%.200s)", err->field,
+                 *err->field ? ": " : "", why);
+}
+
 tb_code tb_tollproof_read(char *text, size_t len, tb_tollproof *ret, tb_error *err)
 {
     tb_tollproof bundle = {0};
@@ -236,6 +252,7 @@ tb_code tb_tollproof_read(char *text, size_t len, tb_tollproof *ret, tb_error *e
     if (len > TB_TOLLPROOF_MAX)
         return tb_fail(err, TB_E_TOO_LARGE, "bundle", "It has %zu bytes; %d is the most.", len, TB_TOLLPROOF_MAX);
     take_all(&r, &bundle);
+    explain(&r);
     if (r.code) tb_tollproof_release(&bundle);
     else *ret = bundle;
     return r.code;

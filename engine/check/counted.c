@@ -214,14 +214,28 @@ static void compare_terms(tb__checking *c, const tb__doc_terms *terms)
                       (unsigned long long)terms->watermark, s->number, (unsigned long long)s->watermark);
 }
 
-/* Days of a month without usage have no entry, and neither have those that somebody left out. */
+/* What is not shown to be the log's is not judged. */
+static void refuse_unproved(tb__checking *c)
+{
+    if (!tb__check_is_ok(c, TB_CHECK_COMMITMENTS) || !tb__check_is_ok(c, TB_CHECK_INCLUSION))
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "Not judged: not all of this file is shown to be what the log has.");
+}
+
+/* n: of all months, each version of a day. Days of a month without usage have no entry, and neither have those that somebody left
+ * out. */
 static void tell_counted(tb__checking *c, const tb__doc_terms *terms, size_t n)
 {
+    static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July",
+                                         "August", "September", "October", "November", "December"};
     const tb_date first = tb_date_from_day(tb_month_first_day(terms->month));
+    const size_t own = terms->n_own ? terms->own->n_days : 0, all = (size_t)tb_days_in_month(first.year, first.month);
+    char month[32], head[32] = "All", rest[96] = "";
+    snprintf(month, sizeof month, "%s %d", months[first.month - 1], (int)first.year);
+    if (own < all) snprintf(head, sizeof head, "%zu of the", own);
+    if (n > own) snprintf(rest, sizeof rest, "%zu entries of days of corrected months", n - own);
     if (terms->n_own)
-        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "The terms are the document's. They count %zu days of usage, %zu of them of the %d days of %04d-%02d.",
-                      n, terms->own->n_days, (int)tb_days_in_month(first.year, first.month), (int)first.year, (int)first.month);
-    else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "The terms are the document's. They count %zu days of usage of corrected months.", n);
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "%s %zu days of %s have usage and are counted%s%s.", head, all, month, *rest ? ", and " : "", rest);
+    else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "Counted are %s.", *rest ? rest : "no days of usage");
 }
 
 static tb_code check_document(tb__checking *c, tb_error *err)
@@ -237,9 +251,11 @@ static tb_code check_document(tb__checking *c, tb_error *err)
     }
     compare_terms(c, &terms);
     code = list_counted(&terms, &days, err);
-    if (!code) compare_days(c, &days);
-    if (!code) code = compare_versions(c, err);
+    const bool ascend = c->out->steps[TB_CHECK_USAGE].state != TB_CHECK_UNABLE; /* each has its entry, in its place */
+    if (!code && ascend) compare_days(c, &days);
+    if (!code && ascend) code = compare_versions(c, err);
     if (!code) code = compare_names(c, &terms, err);
+    if (!code) refuse_unproved(c);
     if (!code) tell_counted(c, &terms, days.n);
     free(days.days);
     tb__terms_release(&terms);
@@ -261,7 +277,8 @@ static void check_receipts(tb__checking *c)
         if (!(seen & bit)) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of a day that is in this file twice");
         seen &= ~bit;
     }
-    tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "%zu days of usage, each of the month, and each once.", n);
+    refuse_unproved(c);
+    tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_OK, "%zu day%s of usage, each of the month, and each once.", n, n == 1 ? "" : "s");
 }
 
 tb_code tb__check_usage(tb__checking *c, tb_error *err)

@@ -44,7 +44,7 @@ static bool check_proof(tb__checking *c, const char *what, const tb_proof_entry 
     const tb_merkle_hash leaf = tb_merkle_leaf(bytes.data ? bytes.data : "", bytes.len);
     const bool in_log = !bytes.failed && tb_merkle_includes(c->checkpoint.size, &c->checkpoint.root, proof.index, &leaf, &proof.path);
     tb_buf_release(&bytes);
-    if (!in_log)
+    if (!in_log && c->out->steps[TB_CHECK_SIGNATURE].state != TB_CHECK_DIFFERS) /* of a forged checkpoint nothing is judged */
         tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS,
                       "Entry %lld of the log is not %s as it is in this file: its text, its salt or its proof is another one.",
                       (long long)proof.index, what);
@@ -61,17 +61,61 @@ static bool check_salted(tb__checking *c, const char *what, tb_proof_type type, 
 
 /* --- the document and its terms --- */
 
+/* The value of a member of the text itself, not of what is in it; name: "\"book\":\"". NULL: it has none. */
+static const char *find_member(tb_text text, const char *name)
+{
+    const size_t len = strlen(name);
+    bool quoted = false;
+    int64_t depth = 0;
+    for (size_t i = 0; i + len <= text.len; i++) {
+        const char c = text.data[i];
+        if (quoted && c == '\\') i++;
+        else if (!quoted && depth == 1 && memcmp(text.data + i, name, len) == 0) return text.data + i + len;
+        else if (c == '"') quoted = !quoted;
+        else if (quoted) continue;
+        else if (c == '{' || c == '[') depth++;
+        else if (c == '}' || c == ']') depth--;
+    }
+    return NULL;
+}
+
+/* Whether a text that cannot be read is another one than its own SHA-256 is of, which each document has. */
+static bool is_changed(tb_text text)
+{
+    const char *digits = find_member(text, ",\"sha256\":\"");
+    tb_buf rest;
+    char hex[65];
+    const size_t at = digits ? (size_t)(digits - text.data) : 0;
+    if (!digits || text.len - at < 65) return true;
+    tb_buf_init(&rest, text.len, NULL);
+    tb_buf_add(&rest, text.data, at - 11);
+    tb_buf_add(&rest, digits + 65, text.len - at - 65);
+    const tb_merkle_hash hash = tb_proof_digest(rest.data, rest.len);
+    for (size_t i = 0; i < sizeof hash.bytes; i++)
+        snprintf(hex + 2 * i, 3, "%02x", hash.bytes[i]);
+    const bool changed = !rest.failed && memcmp(hex, digits, 64) != 0;
+    tb_buf_release(&rest);
+    return changed;
+}
+
+static void tell_changed(tb__checking *c, const char *what)
+{
+    tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "%s in this file was changed after it was made. Fetch it again; do not pay by it.", what);
+}
+
 /* Reads a document's text. A failure that is not TB_E_NOMEM is a step that is set. */
 static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_paper *ret, tb_error *err)
 {
     tb_error why;
     const tb_code code = tb_paper_parse(text.data, text.len, NULL, ret, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
+    if (code && is_changed(text)) tell_changed(c, what);
     if (code) {
-        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "The text of %s cannot be read: %.280s", what, why.message);
+        const bool adds_up = strcmp(why.field, "payable") != 0; /* tb_paper_parse */
+        tb__check_set(c, TB_CHECK_COMMITMENTS, adds_up ? TB_CHECK_UNABLE : TB_CHECK_DIFFERS, "%s cannot be read: %.280s", what, why.message);
         return code;
     }
-    if (!ret->sha256_true) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "The SHA-256 that %s states is not that of its text.", what);
+    if (!ret->sha256_true) tell_changed(c, what);
     return TB_OK;
 }
 
@@ -79,7 +123,7 @@ static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_pa
 static tb_code open_document(tb__checking *c, tb_error *err)
 {
     const tb_tollproof *b = c->bundle;
-    const tb_code code = open_paper(c, "the document", b->invoice.text, &c->paper, err);
+    const tb_code code = open_paper(c, "The document", b->invoice.text, &c->paper, err);
     c->has_paper = !code;
     if (!code && strcmp(c->paper.statement.state, "final") != 0)
         tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is not final.", c->paper.statement.number);
@@ -100,7 +144,7 @@ static tb_code open_earlier(tb__checking *c, size_t at, tb_error *err)
     tb_paper paper;
     int64_t index;
     char what[48];
-    const tb_code code = open_paper(c, "an earlier document", part->text, &paper, err);
+    const tb_code code = open_paper(c, "An earlier document", part->text, &paper, err);
     if (code) return code == TB_E_NOMEM ? code : TB_OK;
     snprintf(what, sizeof what, "document %s", paper.statement.number);
     check_salted(c, what, TB_PROOF_INVOICE, paper.statement.month, part, &index);
@@ -128,6 +172,18 @@ static void match_book(tb__checking *c, const tb_book *book, bool *found)
     }
 }
 
+/* A price book whose text cannot be read: of a version that is not known, if the log has it so. */
+static void open_unread_book(tb__checking *c, const tb_tollproof_part *part, const tb_error *why)
+{
+    tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
+    const char *id = find_member(part->text, "\"book\":\""), *end = id ? memchr(id, '"', part->text.len - (size_t)(id - part->text.data)) : NULL;
+    int64_t index;
+    if (end && (size_t)(end - id) < sizeof entry.book) memcpy(entry.book, id, (size_t)(end - id));
+    if (check_proof(c, "a price book", &entry, part->proof, &index))
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book cannot be read: %.280s", why->message);
+    else tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book in this file is not as it was written: %.280s", why->message);
+}
+
 static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
 {
     const tb_tollproof_part *part = &c->bundle->books.parts[at];
@@ -138,7 +194,7 @@ static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
     const tb_code code = tb_book_parse(part->text.data, part->text.len, NULL, &book, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
     if (code) {
-        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "A price book cannot be read: %.280s", why.message);
+        open_unread_book(c, part, &why);
         return TB_OK;
     }
     tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
@@ -178,6 +234,7 @@ static void open_day(tb__checking *c, size_t at)
     tb_check_day *day = &c->days[at];
     *day = (tb_check_day){.index = -1, .day = part->day, .text = part->text};
     const bool in_log = check_salted(c, what, TB_PROOF_USAGE, 0, part, &day->index);
+    if (day->index < 0) tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "Not judged: the proof of %s cannot be read.", what);
     if (in_log && part->of >= day->index)
         tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Entry %lld of the log says that a later one, %lld, is the first of its day.",
                       (long long)day->index, (long long)part->of);
@@ -216,13 +273,17 @@ static void open_void(tb__checking *c)
 static void tell_opened(tb__checking *c)
 {
     const tb_tollproof *b = c->bundle;
+    char size[TB__GROUPED];
     const size_t n = b->books.n + b->days.n + b->earlier.n + (b->is_receipts ? 0 : 2) + (b->voided.text.data != NULL);
     if (!c->has_checkpoint) tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The checkpoint cannot be read.");
-    tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_OK, "All %zu are entries of the log under this checkpoint.", n);
-    if (b->is_receipts) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK, "%zu days of usage were opened.", b->days.n);
+    if (!tb__check_is_ok(c, TB_CHECK_SIGNATURE))
+        tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "Without the signature nothing shows that this checkpoint is the log's.");
+    tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_OK, "All %zu parts of this file are entries of the log, which has %s.", n,
+                  tb__check_grouped(c->has_checkpoint ? (tb_u128)c->checkpoint.size : 0, size));
+    if (b->is_receipts) tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK, "The file has %zu day%s of usage.", b->days.n, b->days.n == 1 ? "" : "s");
     else
         tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_OK,
-                      "The document, its terms, %zu price book%s, %zu day%s of usage and %zu earlier document%s were opened; the document's own "
+                      "The file has the document, its terms, %zu price book%s, %zu day%s of usage and %zu earlier document%s. The document's own "
                       "SHA-256 is right.", b->books.n, b->books.n == 1 ? "" : "s", b->days.n, b->days.n == 1 ? "" : "s", b->earlier.n,
                       b->earlier.n == 1 ? "" : "s");
 }

@@ -1,6 +1,7 @@
 /* What a check says, for people and as JSON (bundle.h). */
 #include "check/steps.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tollbook/json.h"
@@ -69,32 +70,67 @@ static void say_step(const tb_check_step *step, const char *name, tb_buf *out)
 static void say_limits(const tb_check_result *result, tb_buf *out)
 {
     const bool rated = result->steps[TB_CHECK_RATING].state == TB_CHECK_OK;
-    tb_buf_str(out, "  It does not show that all usage reached the log, or that it was measured rightly");
-    if (result->steps[TB_CHECK_WITNESS].state != TB_CHECK_OK) tb_buf_str(out, ", that others are shown the same log (--witness)");
-    if (result->steps[TB_CHECK_CONSISTENCY].state != TB_CHECK_OK) tb_buf_str(out, ", that nothing was taken out of the log before (--since)");
-    if (rated) tb_buf_str(out, ", that its terms (own prices, fees, taxes, times) are as agreed");
-    if (rated && result->rated.unbilled) tb_buf_fmt(out, ", that nothing was billed before of %u months that it adds", result->rated.unbilled);
+    tb_buf_str(out, "  Not shown: that all usage was recorded and measured rightly");
+    if (result->steps[TB_CHECK_WITNESS].state != TB_CHECK_OK) tb_buf_str(out, "; that others are shown the same log (--witness)");
+    if (result->steps[TB_CHECK_CONSISTENCY].state != TB_CHECK_OK) tb_buf_str(out, "; that nothing was taken out of the log before (--since)");
+    if (rated) tb_buf_str(out, "; that terms and prices are as agreed");
+    if (rated && result->rated.unbilled) tb_buf_fmt(out, "; that nothing was billed before of %u months that it adds", result->rated.unbilled);
     if (rated && result->rated.stated)
-        tb_buf_fmt(out, ", the amounts of %u earlier months that a commit counts, which are as the terms state them", result->rated.stated);
-    tb_buf_str(out, result->is_receipts ? ".\n" : ", or whether it was paid, or made void since.\n");
+        tb_buf_fmt(out, "; the amounts of %u earlier months that a commit counts, which are as the terms state them", result->rated.stated);
+    tb_buf_str(out, result->is_receipts ? ".\n" : "; whether it is paid, or was made void later.\n");
+}
+
+/* What to do where a step differs. */
+static const char *const nexts[TB_CHECK_STEP_COUNT] = {
+    [TB_CHECK_SIGNATURE] = "Compare the key with the one that you were given first, and fetch the file again. If it stays wrong, do not pay by it: ask the operator.",
+    [TB_CHECK_WITNESS] = "Fetch the file again. If it stays wrong, keep it, and send the operator this answer.",
+    [TB_CHECK_COMMITMENTS] = "Keep this file, and fetch it again into another folder. If that is wrong too, do not pay by it: send the operator this answer.",
+    [TB_CHECK_INCLUSION] = "Keep this file, and fetch it again into another folder. If that is wrong too, do not pay by it: send the operator this answer.",
+    [TB_CHECK_USAGE] = "Keep this file, do not pay by it yet, and send the operator this answer.",
+    [TB_CHECK_RATING] = "Keep this file, do not pay by it yet, and send the operator this answer.",
+    [TB_CHECK_CONSISTENCY] = "Fetch the file again. If it stays wrong, keep both files: they show anybody what the operator signed.",
+    [TB_CHECK_VOID] = "Pay nothing by it. Ask the operator for the document that replaces it.",
+};
+
+static void say_next(const tb_check_result *result, tb_buf *out)
+{
+    tb_buf_fmt(out, "  Next: %s\n", nexts[find_reason(result) - result->steps]);
+}
+
+/* The 16 hex digits in fours, as documents print them. */
+static void say_digits(const char *digits, tb_buf *out)
+{
+    for (int i = 0; i < 16; i += 4)
+        tb_buf_fmt(out, " %.4s", digits + i);
+}
+
+static void say_log(const tb_check_result *result, tb_buf *out)
+{
+    char digits[17], size[TB__GROUPED];
+    for (int i = 0; i < 8; i++)
+        snprintf(digits + 2 * i, 3, "%02x", result->root.bytes[i]);
+    if (result->fingerprint[0]) {
+        tb_buf_str(out, "  Fingerprint");
+        say_digits(result->fingerprint, out);
+        tb_buf_str(out, ".\n");
+    }
+    tb_buf_str(out, "  Log ");
+    tb_buf_shown(out, result->log, strlen(result->log));
+    tb_buf_fmt(out, " of %s entries", tb__check_grouped((tb_u128)result->size, size));
+    if (result->index >= 0) tb_buf_fmt(out, ", the document is entry %lld", (long long)result->index);
+    tb_buf_str(out, ", checkpoint");
+    say_digits(digits, out);
+    tb_buf_str(out, ".\n");
 }
 
 void tb_check_say(const tb_check_result *result, const char *file, tb_buf *out)
 {
     say_verdict(result, file, out);
-    if (result->size >= 0) {
-        tb_buf_str(out, "  Log ");
-        tb_buf_shown(out, result->log, strlen(result->log));
-        tb_buf_fmt(out, ", %lld entries", (long long)result->size);
-        if (result->index >= 0) tb_buf_fmt(out, ", the document is entry %lld", (long long)result->index);
-        tb_buf_str(out, ", checkpoint ");
-        for (int i = 0; i < 8; i++) /* as documents print it */
-            tb_buf_fmt(out, "%02x", result->root.bytes[i]);
-        tb_buf_str(out, ".\n");
-    }
+    if (result->size >= 0) say_log(result, out);
     for (int i = 0; i < TB_CHECK_STEP_COUNT && (result->is_receipts || result->log[0]); i++)
         say_step(&result->steps[i], step_names[i], out);
     if (tb_check_status(result) == 0) say_limits(result, out);
+    if (tb_check_status(result) == 1) say_next(result, out);
 }
 
 /* --- JSON --- */
@@ -135,6 +171,7 @@ void tb_check_json(const tb_check_result *result, const char *file, tb_buf *out)
     add_string(out, "month", result->rated.month);
     add_string(out, "total", result->rated.total);
     add_string(out, "currency", result->rated.currency);
+    add_string(out, "fingerprint", result->fingerprint);
     add_string(out, "log", result->log);
     add_number(out, "size", result->size);
     add_number(out, "index", result->index);

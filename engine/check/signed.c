@@ -31,7 +31,7 @@ static void tell_unsigned(tb__checking *c, const tb_note *note)
     const tb_note_key *key = c->key;
     const tb_note_signature *other = find_signature(note, c->checkpoint.origin);
     if (!is_named(key, c->checkpoint.origin))
-        tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_UNABLE, "The key is of the log %.80s, but the file is of the log %.80s: give the key of that one.",
+        tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS, "The key is of the log %.80s, but the file is of the log %.80s.",
                       key->name, c->out->log);
     else if (other)
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS,
@@ -122,19 +122,17 @@ void tb__check_witnesses(tb__checking *c)
 
 /* --- growth --- */
 
-/* The older checkpoint, if the log's key signed it. */
+/* The older checkpoint, if the log's key signed it. The key is known, as it signed the newer one. */
 static bool open_since(tb__checking *c, const tb_check_since *since, tb_checkpoint *ret)
 {
     tb_note note;
     tb_error why;
-    if (!c->key) {
-        tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE, "The log's key is not known.");
-        return false;
-    }
     tb_note_signer log = {.key = *c->key};
     tb_code code = tb_note_read(since->note.data, since->note.len, &note, &why);
     if (!code) code = tb_checkpoint_open(&note, &log, 1, ret, &why);
-    if (code) tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE, "The older checkpoint, %.80s, is none of this log: %.200s", since->name, why.message);
+    if (code)
+        tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE,
+                      "The old checkpoint in %.80s was changed, or is not this log's: use an unaltered copy.", since->name);
     return !code;
 }
 
@@ -197,7 +195,7 @@ static void check_since(tb__checking *c, const tb_check_since *since)
 void tb__check_growth(tb__checking *c)
 {
     for (size_t i = 0; i < c->in->n_since; i++) {
-        if (c->has_checkpoint) check_since(c, &c->in->since[i]);
-        else tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE, "The checkpoint cannot be read.");
+        if (tb__check_is_ok(c, TB_CHECK_SIGNATURE)) check_since(c, &c->in->since[i]);
+        else tb__check_set(c, TB_CHECK_CONSISTENCY, TB_CHECK_UNABLE, "Without the signature nothing shows that this checkpoint is the log's.");
     }
 }

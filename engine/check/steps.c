@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
-#include "tollbook/json.h"
 
 void tb__check_set(tb__checking *c, tb_check_name name, tb_check_state state, const char *fmt, ...)
 {
@@ -18,6 +17,18 @@ void tb__check_set(tb__checking *c, tb_check_name name, tb_check_state state, co
     va_start(args, fmt);
     vsnprintf(step->detail, sizeof step->detail, fmt, args);
     va_end(args);
+}
+
+const char *tb__check_grouped(tb_u128 value, char out[TB__GROUPED])
+{
+    char digits[TB_U128_TEXT_MAX], *at = out;
+    const char *end = tb_put_u128(digits, value);
+    for (const char *digit = digits; digit < end; digit++) {
+        if (digit > digits && (end - digit) % 3 == 0) *at++ = ',';
+        *at++ = *digit;
+    }
+    *at = '\0';
+    return out;
 }
 
 /* --- rating --- */
@@ -36,11 +47,11 @@ static void tell_rated(tb__checking *c, tb_code code, const tb_error *why)
         tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "It cannot be rated again%s%.60s: %.300s", *why->field ? ", of " : "", why->field,
                       why->message);
     else {
-        char bytes[TB_U128_TEXT_MAX + 1];
-        *tb_put_u128(bytes, rated->bytes < 0 ? 0 : (tb_u128)rated->bytes) = '\0';
+        char cells[TB__GROUPED], bytes[TB__GROUPED];
         tb__check_set(c, TB_CHECK_RATING, TB_CHECK_OK,
-                      "Rated again from %llu cells of usage, %s bytes: %s %s on %llu lines, the same document byte for byte.",
-                      (unsigned long long)rated->cells, bytes, rated->total, rated->currency, (unsigned long long)rated->lines);
+                      "Rated again from %s cells (a zone, a place, an hour each), %s bytes: %s %s on %llu line%s, the same document byte for byte.",
+                      tb__check_grouped(rated->cells, cells), tb__check_grouped(rated->bytes < 0 ? 0 : (tb_u128)rated->bytes, bytes), rated->total, rated->currency, (unsigned long long)rated->lines,
+                      rated->lines == 1 ? "" : "s");
     }
 }
 
@@ -68,7 +79,7 @@ static tb_code check_rating(tb__checking *c, tb_error *err)
     if (c->bundle->is_receipts) return TB_OK;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
         if (!tb__check_is_ok(c, needs[i])) {
-            tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "Not rated again: what it is rated by is not proven.");
+            tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "Not rated again: what it is rated from is not shown to be what the log has.");
             return TB_OK;
         }
     return rate_document(c, err);
@@ -82,11 +93,12 @@ static void name_document(tb__checking *c)
     const tb_statement *s = &c->paper.statement;
     tb_check_rated *rated = &c->out->rated;
     if (c->bundle->is_receipts) tb_month_format(c->bundle->month, rated->month);
-    if (!c->has_paper || rated->number[0]) return;
+    if (!c->has_paper) return;
     memcpy(rated->number, s->number, sizeof rated->number);
     memcpy(rated->kind, s->kind, sizeof rated->kind);
     memcpy(rated->currency, s->currency, sizeof rated->currency);
     rated->account = s->account;
+    if (c->paper.sha256_true) snprintf(c->out->fingerprint, sizeof c->out->fingerprint, "%.16s", c->paper.sha256);
     tb_month_format(s->month, rated->month);
 }
 
@@ -122,7 +134,7 @@ void tb_check_unread(const tb_error *why, tb_check_result *ret)
 {
     tb__checking c = {.out = ret};
     *ret = (tb_check_result){.size = -1, .index = -1};
-    tb__check_set(&c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "%.60s%s%.300s", why->field, *why->field ? ": " : "", why->message);
+    tb__check_set(&c, TB_CHECK_COMMITMENTS, TB_CHECK_UNABLE, "%.390s", why->message);
 }
 
 int tb_check_status(const tb_check_result *result)

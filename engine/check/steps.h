@@ -4,6 +4,7 @@
 
 #include "tollbook/bundle.h"
 #include "tollbook/invoice.h"
+#include "tollbook/json.h"
 
 typedef struct tb__check_name {
     char text[65];
@@ -42,6 +43,10 @@ TB_MUST_USE tb_code tb__check_entries(tb__checking *c, tb_error *err);
 /* counted.c: usage. TB_E_NOMEM. */
 TB_MUST_USE tb_code tb__check_usage(tb__checking *c, tb_error *err);
 
+#define TB__GROUPED (TB_U128_TEXT_MAX + TB_U128_TEXT_MAX / 3 + 1)
+
+/* "504,254,115,180", terminated. Returns out. */
+const char *tb__check_grouped(tb_u128 value, char out[TB__GROUPED]);
 /* "2026-10-05", terminated. */
 void tb__check_date(int64_t day, char out[11]);
 

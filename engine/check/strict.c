@@ -37,7 +37,7 @@ void tb__strict_refuse(tb__strict *r, const char *member, const char *fmt, ...)
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
     snprintf(field, sizeof field, "%s%s%s", r->part, *r->part && *member ? "." : "", member);
-    r->code = tb_fail(r->err, TB_E_VALIDATION, field, "Byte %zu: %s.", (size_t)(r->at - r->start) + 1, why);
+    r->code = tb_fail(r->err, TB_E_VALIDATION, field, "byte %zu: %s", (size_t)(r->at - r->start) + 1, why);
     if (r->err) r->err->byte = (uint64_t)(r->at - r->start) + 1;
 }
 

@@ -567,7 +567,7 @@ static void check_payable(reader *r, const tb_statement *s, const tb_bill *bill)
     if (r->code) return;
     r->code = tb_decimal_sub(bill->total, s->paid, &expected, r->err);
     if (!r->code && tb_decimal_compare(payable, expected) != 0)
-        bad(r, 0, "\"payable\" is not the total less what is paid.");
+        r->code = tb_fail(r->err, TB_E_VALIDATION, "payable", "The invoice's text is not as written: \"payable\" is not the total less what is paid.");
 }
 
 static void read_version(reader *r, tb_statement *s)

@@ -62,7 +62,8 @@ void tb_tollproof_write(const tb_tollproof *bundle, tb_buf *out);
 /* Reads a bundle or receipts in one pass. The strings are unescaped where they stand: *text is changed, ret's texts point into
  * it, and it has to stay as long as they are used. The lists are ret's own: tb_tollproof_release. Proofs and contents are not
  * looked at: see check.h.
- * TB_E_VALIDATION: err->field is the part ("days[3].salt"), err->byte the place, from 1. TB_E_TOO_LARGE, TB_E_NOMEM. */
+ * TB_E_VALIDATION: err->field is the part ("days[3].salt"), err->byte the place, from 1, and err->message has both.
+ * TB_E_TOO_LARGE, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb_tollproof_read(char *text, size_t len, tb_tollproof *ret, tb_error *err);
 /* Frees the lists that tb_tollproof_read made. */
 void tb_tollproof_release(tb_tollproof *bundle);
@@ -124,6 +125,7 @@ typedef struct tb_check_result {
     char log[TB_NOTE_NAME + 1]; /* its name, as the file says; "" where that is none */
     int64_t size, index;        /* of the log by the checkpoint, -1: not known; of the document's entry */
     tb_merkle_hash root;
+    char fingerprint[17]; /* of the document, as it prints it: 16 hex digits; "": not known, or the document was changed */
     tb_check_rated rated; /* of receipts the days alone, and the month */
 } tb_check_result;
 
@@ -133,7 +135,8 @@ TB_MUST_USE tb_code tb_check_bundle(const tb_check_input *input, tb_check_result
 void tb_check_unread(const tb_error *why, tb_check_result *ret);
 /* 0: everything that was asked for is right. 1: something differs. 2: something could not be checked. */
 int tb_check_status(const tb_check_result *result);
-/* Appends the result as some ten lines for people, the verdict first, with the reason where it is not right. file: its name. */
+/* Appends the result as some ten lines for people: the verdict first, with the reason where it is not right, what to do next last
+ * where something differs. file: its name. */
 void tb_check_say(const tb_check_result *result, const char *file, tb_buf *out);
 /* Appends the result as one line of JSON. */
 void tb_check_json(const tb_check_result *result, const char *file, tb_buf *out);

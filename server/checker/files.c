@@ -49,7 +49,7 @@ static tb_code expand_all(const char *path, const tb_buf *packed, tb_buf *out, t
     const bool whole = z.avail_in == 0;
     inflateEnd(&z);
     if (status == Z_MEM_ERROR) return fail_size(path, out, err);
-    if (status != Z_STREAM_END || !whole) return tb_fail(err, TB_E_VALIDATION, NULL, "%.200s is not whole: gzip cannot expand it.", path);
+    if (status != Z_STREAM_END || !whole) return tb_fail(err, TB_E_VALIDATION, NULL, "The file is incomplete or was changed: fetch it again. (%.200s: gzip cannot expand it)", path);
     return TB_OK;
 }
 

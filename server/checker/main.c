@@ -38,9 +38,15 @@ static tb_code read_key(const char *text, tb_note_key *ret, tb_error *err)
     tb_code code = tb_note_key_read(text, strlen(text), ret, &why);
     if (!code) return TB_OK;
     tb_buf_init(&file, 4096, NULL);
-    if (checker_read(text, &file, err) == TB_OK) code = tb_note_key_read(file.data, strcspn(file.data ? file.data : "", "\r\n"), ret, &why);
+    bool is_key = strchr(text, '+') != NULL;
+    if (checker_read(text, &file, err) == TB_OK) {
+        code = tb_note_key_read(file.data, strcspn(file.data ? file.data : "", "\r\n"), ret, &why);
+        is_key = file.len && memchr(file.data, '+', file.len) != NULL;
+    }
     tb_buf_release(&file);
-    return code ? tb_fail(err, TB_E_USAGE, NULL, "--key: %.100s is no verifier key, and no file with one. %.160s", text, why.message) : TB_OK;
+    if (!code) return TB_OK;
+    if (is_key) return tb_fail(err, TB_E_USAGE, NULL, "--key: The key is mistyped: copy the whole line again. (%.160s)", why.message);
+    return tb_fail(err, TB_E_USAGE, NULL, "--key: %.100s is no public key of a log, and no file with one.", text);
 }
 
 static tb_code read_keys(checker *c, tb_error *err)

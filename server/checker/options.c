@@ -101,7 +101,8 @@ void checker_help(FILE *out)
           "  rating       the usage is added up and rated again by the same price books: the same document, byte for byte\n"
           "  consistency  the log only grew since --since, and since the checkpoint in --trust-on-first-use\n"
           "  void         the document was not made void, as far as the bundle says\n"
-          "What it does not show stands at the end of its answer.\n\n"
+          "It checks the file, not the PDF: compare number, month, amount, log, entry and fingerprint with the PDF.\n"
+          "What is not shown, or what to do where something is wrong, stands at the end of its answer.\n\n"
           "options:\n", out);
     for (size_t i = 0; i < ROWS; i++)
         fprintf(out, "  --%s %-*s %s\n", rows[i].name, 29 - (int)strlen(rows[i].name), rows[i].value, rows[i].help);

@@ -119,7 +119,7 @@ class Mutations:
                               ("an escape that is not needed", text.replace(name, name.replace("e", "\\u0065", 1), 1)),
                               ("escapes of letters beyond ASCII", json.dumps(self.bundle, separators=(",", ":"))),
                               ("unused bits of base64", self.unused_bits(text)), ("nothing", "")):
-            yield Case(f"form: {what}", changed.encode(), None, (1, 2), "expected|version|base64|of the log is not")
+            yield Case(f"form: {what}", changed.encode(), None, (1, 2), "expected|version|base64|of the log is not|no bundle of a bill|The file is empty")
 
     def unused_bits(self, text):
         salt = self.bundle["terms"]["salt"]
@@ -223,7 +223,7 @@ class Mutations:
             bundle = copy.deepcopy(grown)
             change(bundle["consistency"]["hashes"])
             yield self.case(f"a hash of the proof of growth {what}", bundle, (1, 2), "two histories", log.checkpoint(middle))
-        yield self.case("a checkpoint of another log", self.bundle, (1, 2), "is wrong|did not sign|of the log", text + "\n" + forged(text, log.signer, stranger)
+        yield self.case("a checkpoint of another log", self.bundle, (1, 2), "changed, or is not this log's", text + "\n" + forged(text, log.signer, stranger)
                         .partition("\n\n")[2])
 
     def spared(self, forked):
@@ -248,8 +248,8 @@ class Mutations:
         used["quantity"] = str(int(used["quantity"]) + 1)
         yield case("a byte more on a line", "invoice", sealed(bundle["invoice"]["text"], lines=lines), "1 fewer bytes of zone:.* states", (1,))
         yield case("a cent more in total", "invoice", sealed(bundle["invoice"]["text"], total="987654.32"), "is not 987654.32", (1,))
-        yield case("a document that is not final", "invoice", sealed(bundle["invoice"]["text"], state="draft"), "not final|is not the one")
-        yield case("a document without its own sha256", "invoice", digit(bundle["invoice"]["text"]), "is not the one|is not")
+        yield case("a document that is not final", "invoice", sealed(bundle["invoice"]["text"], state="draft"), "not final")
+        yield case("a document without its own sha256", "invoice", digit(bundle["invoice"]["text"]), "was changed after it was made")
         yield case("another number in the terms", "terms", canonical({**terms, "number": "2026-999999"}), "terms are of another document")
         yield case("a byte more in a day", f"days[{at}]", bytes_more(bundle["days"][at]["text"], 1), "(have 1 more|changed by 1 (more|fewer)) bytes of", (1,))
         yield case("a cell twice in a day", f"days[{at}]", twice(bundle["days"][at]["text"]), "there twice")

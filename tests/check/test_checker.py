@@ -20,7 +20,7 @@ sys.path.insert(0, str(SOURCE / "tests"))
 import script  # noqa: E402, F401: skips are told
 import bundle_maker  # noqa: E402
 from bundle_maker import Log, Signer, canonical  # noqa: E402
-from mutations import bytes_more, committed, digit, index_of, proved, sealed  # noqa: E402
+from mutations import bytes_more, committed, digit, index_of, proved, replaced, sealed  # noqa: E402
 from real import Real  # noqa: E402
 
 CHECKER = BUILD / "tollbook-check"
@@ -90,7 +90,8 @@ class Reading(Case):
         self.assertLessEqual(len(said.splitlines()), 10)
         for step in "signature", "witness", "commitments", "inclusion", "usage":
             self.assertRegex(said, rf"  {step} +ok ")
-        self.assertIn("does not show that all usage reached the log", said)
+        self.assertRegex(said, r"Not shown: that all usage was recorded and measured rightly; that nothing was taken out of the log before \(--since\)\.\n$")
+        self.assertIn("All 2 parts of this file are entries of the log, which has 38.", said)
 
     def test_json(self):
         found, = self.json(self.receipts(), "--witness", WITNESS.vkey)
@@ -106,18 +107,19 @@ class Reading(Case):
         self.check(self.file("r.gz", packed))
         self.check("-", stdin=data)
         self.check("-", stdin=packed)
-        self.check(self.file("cut.gz", packed[:-20]), status=2, says="cut.gz is not whole")
-        self.check(self.file("more.gz", packed + b"x"), status=2, says="more.gz is not whole")
-        self.check(self.file("wrong.gz", packed[:30] + bytes([packed[30] ^ 255]) + packed[31:]), status=2, says="is not whole|expected")
+        self.check(self.file("cut.gz", packed[:-20]), status=2, says="The file is incomplete or was changed: fetch it again.*cut.gz: gzip")
+        self.check(self.file("more.gz", packed + b"x"), status=2, says="incomplete or was changed: .*more.gz: gzip")
+        self.check(self.file("wrong.gz", packed[:30] + bytes([packed[30] ^ 255]) + packed[31:]), status=2, says="The file is incomplete or was changed: fetch it again|is it the PDF")
         self.check(self.file("twice.gz", packed + packed), status=2)
 
     def test_what_is_no_bundle(self):
-        self.check(self.file("empty", ""), status=2, says="empty: NOT CHECKED")
+        self.check(self.file("empty", ""), status=2, says="empty: NOT CHECKED. The file is empty: fetch it again")
+        self.check(self.file("pdf", "%PDF-1.7"), status=2, says="This is no bundle of a bill, and no receipts .is it the PDF")
         self.check(self.folder / "none", status=2, says="none cannot be read: No such file")
         self.check(self.folder, status=2, says="cannot be read")
         found, = self.json(self.folder / "none", status=2)
         self.assertEqual((found["ok"], found["log"], found["size"]), (False, None, None))
-        self.check(self.file("r", self.receipts().read_bytes()[:-1]), status=2, says="Byte [0-9]+: the text ends where } is expected")
+        self.check(self.file("r", self.receipts().read_bytes()[:-1]), status=2, says="The file is incomplete or was changed: fetch it again. .byte [0-9]+: the text ends where } is expected")
         self.check(self.file("name\x1b[2J", ""), status=2, says=r"name\\x1b")  # nothing of it reaches the terminal
 
     def test_of_several_files_the_gravest_counts(self):
@@ -145,10 +147,11 @@ class Trust(Case):
         self.check(file, key=None, status=2, says=r"(?s)key of the log example.com/tollbook is not known.*--key VKEY")
         self.check(file, key=self.file("vkey", LOG.vkey + "\n"))
         self.check(file, key=OTHER.vkey, status=1, says="signed by another key")
-        self.check(file, key=Signer("example.org", LOG.seed).vkey, status=2, says="key is of the log example.org, but the file is of")
+        self.check(file, key=Signer("example.org", LOG.seed).vkey, status=1, says="key is of the log example.org, but the file is of")
         self.check(file, key=WITNESS.vkey, status=2, says="this is the key of a witness")
-        self.check(file, key="none", status=2, says="--key: none is no verifier key, and no file with one")
-        self.check(file, key=LOG.vkey[:-3] + "AA=", status=2, says="--key: ")
+        self.check(file, key="none", status=2, says="--key: none is no public key of a log, and no file with one")
+        for mistyped in LOG.vkey[:-3] + "AA=", LOG.vkey[:-8], LOG.vkey[1:], self.file("vkey", LOG.vkey[:-8]):
+            self.check(file, key=mistyped, status=2, says="The key is mistyped: copy the whole line again")
         note = self.log.checkpoint()
         forged = note.replace(note.split(" ")[2].split("\n")[0], bundle_maker.b64(LOG.id + OTHER.sign(b"x")))
         data = file.read_bytes().replace(json.dumps(note, ensure_ascii=False)[1:-1].encode(), json.dumps(forged, ensure_ascii=False)[1:-1].encode())
@@ -167,13 +170,15 @@ class Trust(Case):
         self.check(self.receipts(Log(LOG, self.log.entries, [lying])), "--witness", WITNESS.vkey, status=1, says="witness's signature .* is wrong")
 
     def test_since(self):
+        altered = r"The old checkpoint in \S+ was changed, or is not this log's: use an unaltered copy\."
         file, old, new = self.receipts(), self.file("old", self.log.checkpoint(5)), self.file("new", self.grown().checkpoint())
         self.check(file, "--since", self.file("same", self.log.checkpoint()), says="consistency +ok")
         self.check(file, "--since", old, status=2, says=r"no proof .* 5 entries of \S+old.*\?since=5")
         self.check(file, "--since", new, status=2, says=f"is older: its checkpoint has {self.size} entries, that of \\S+new has {self.size + 1}.")
         self.check(file, "--since", self.file("fork", self.forked().checkpoint()), status=1, says="There are two logs")
-        self.check(file, "--since", self.file("other", Log(OTHER, self.log.entries).checkpoint()), status=2, says="is none of this log")
-        self.check(file, "--since", self.file("text", "text"), status=2, says="is none of this log")
+        self.check(file, "--since", self.file("other", Log(OTHER, self.log.entries).checkpoint()), status=2, says=altered)
+        self.check(file, "--since", self.file("text", "text"), status=2, says=altered)
+        self.check(file, "--since", self.file("old", self.log.checkpoint(5).replace("\n5\n", "\n6\n", 1)), status=2, says=altered)
         self.check(file, "--since", self.folder / "none", status=2, says="none cannot be read")
 
     def test_tiles(self):
@@ -300,12 +305,45 @@ class Documents(Case):
 
     def test_the_document(self):
         text = self.bundles[3]["invoice"]["text"]
-        self.says(self.rewritten("invoice", digit(text)), 1, "commitments", "SHA-256 that the document states is not that of its text")
+        self.says(self.rewritten("invoice", digit(text)), 1, "commitments", "The document in this file was changed after it was made. Fetch it again; do not pay by it.")
         self.says(self.rewritten("invoice", sealed(text, state="draft")), 1, "commitments", "is not final")
         wrong = self.says(self.rewritten("invoice", sealed(text, total="1.00", payable="1.00")), 1, "rating", r"1\.00")
         self.assertEqual(list(wrong), ["rating"])
-        wrong = self.says(self.rewritten("invoice", "{}"), 2, "commitments", "text of the document cannot be read")
+        wrong = self.says(self.rewritten("invoice", "{}"), 1, "commitments", "The document in this file was changed")
         self.assertRegex(wrong["rating"], "Not rated again")
+
+    def test_what_is_compared_with_the_pdf(self):
+        bundle = self.bundles[3]
+        digits = json.loads(bundle["invoice"]["text"])["sha256"][:16]
+        said = self.check(self.file("b", bundle_maker.write(bundle)), key=self.key)
+        self.assertIn(f"\n  Fingerprint {digits[:4]} {digits[4:8]} {digits[8:12]} {digits[12:]}.\n", said)
+        self.assertRegex(said, rf"of {len(self.log.entries)} entries, the document is entry {index_of(bundle['invoice'])}, checkpoint( [0-9a-f]{{4}}){{4}}\.\n")
+        self.assertRegex(said, r"3 of the 31 days of October 2026 have usage and are counted, and \d+ entries of days of corrected months\.")
+        self.assertRegex(said, r"cells \(a zone, a place, an hour each\), \d{1,3}(,\d{3})+ bytes: ")
+        found, = self.json(self.folder / "b", key=self.key)
+        self.assertEqual(found["fingerprint"], digits)
+
+    def test_what_is_not_judged(self):
+        """Nothing is right of which an earlier step is not."""
+        changed = json.loads(json.dumps(self.bundles[0]))
+        changed["days"][0]["text"] = bytes_more(changed["days"][0]["text"], 1)
+        wrong = self.verdict(changed, status=1)
+        self.assertEqual(list(wrong), ["inclusion", "usage", "rating"])
+        self.assertRegex(wrong["usage"], "^Not judged")
+        note = self.bundles[0]["checkpoint"]
+        forged = note.replace(f"\n{len(self.log.entries)}\n", f"\n{len(self.log.entries) + 1}\n", 1)
+        old = self.file("old", self.log.checkpoint(6))
+        wrong = self.verdict(replaced({**self.bundles[0], "consistency": self.log.growth(6)}, note, forged), "--since", old, status=1)
+        self.assertEqual(list(wrong), ["signature", "inclusion", "usage", "rating", "consistency"])
+        self.assertRegex(wrong["inclusion"], "^Without the signature")
+
+    def test_a_wrong_answer_ends_with_what_to_do(self):
+        for bundle, says in ((self.rewritten("invoice", digit(self.bundles[3]["invoice"]["text"])), "Keep this file, and fetch it again into another folder"),
+                             (self.rewritten("days[0]", bytes_more(self.bundles[0]["days"][0]["text"], 1), 0), "do not pay by it yet")):
+            said = self.check(self.file("b", bundle_maker.write(bundle)), key=self.key, status=1)
+            self.assertRegex(said.splitlines()[-1], f"^  Next: .*{says}")
+            self.assertNotIn("Not shown", said)
+        self.assertRegex(self.check(self.folder / "b", key=OTHER.vkey, status=1).splitlines()[-1], "^  Next: Compare the key")
 
     def test_the_terms(self):
         terms = json.loads(self.bundles[3]["terms"]["text"])

@@ -166,6 +166,7 @@ class OfTheProgram(Notices):
         for case, (status, wrong) in zip(cases, self.program([(case.data, case.since) for case in cases])):
             with self.subTest(case.what, program="tollbook-check"):
                 self.assertIn(status, (1, 2), case.what)
+                self.assertEqual(status, self.check(case.data, case.since)[0], (case.what, wrong))
                 self.assertTrue(wrong and wrong[0]["detail"], case.what)
 
     def test_when_it_is_void(self):

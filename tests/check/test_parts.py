@@ -159,9 +159,9 @@ class Costs(unittest.TestCase):
         cls.world = maker.World(cls.signer, Random(1), days=2, hours=1)
         cls.key = check.Key(cls.signer.vkey)
 
-    def ends(self, data, says):
-        status, said, _ = check.check(data if isinstance(data, bytes) else maker.write(data), self.key)
-        self.assertEqual(status, 2, said)
+    def ends(self, data, says, status=2):
+        found, said, _ = check.check(data if isinstance(data, bytes) else maker.write(data), self.key)
+        self.assertEqual(found, status, said)
         self.assertRegex(said[-1][2], says)
 
     def test_files(self):
@@ -181,7 +181,7 @@ class Costs(unittest.TestCase):
         for text in ("[" * 100000, '{"a":' * 100000, '{"a":' + "9" * 1000000 + "}", '{"a":1e999999999}', '{"a":NaN}', '{"a":1,"a":1}', "7", '"', ""):
             bundle = self.world.bundle("2026-000002")
             bundle["invoice"]["text"] = text
-            self.ends(bundle, "cannot be read|not as tollbook")
+            self.ends(bundle, "was changed after it was made", status=1)
         with mock.patch.object(check, "TEXT_MAX", 100):
             self.ends(self.world.bundle("2026-000002"), "too long")
         bundle["invoice"]["text"] = json.dumps({"sha256": 1})
@@ -231,9 +231,17 @@ class CommandLine(unittest.TestCase):
         self.assertRegex(out, r"^right: all that was checked agrees\n  signature   ok  a.example signed .*\n  witness     ok  w.example cosigned it, 2025-12-01T")
         self.assertRegex(out, r"\n  growth      ok  the log only grew since it had 12 entries\n(.*\n)*  zone 201: [\d,]+ bytes, [\d,]+ requests\n  zone 202: ")
         self.assertIn("wrong: SOMETHING DIFFERS", self.run_it("--key", signer.vkey, "none", "wrong", "right", status=1))
-        self.assertRegex(self.run_it("--key", signer.vkey, "none", "right", status=2), r"^none: it cannot be checked\n  form .* expected \{")
+        self.assertRegex(self.run_it("--key", signer.vkey, "none", "right", status=2), r"^none: it cannot be checked\n  form .*is it the PDF")
+        digits = json.loads(world.bundle("2026-000002")["invoice"]["text"])["sha256"]
+        self.assertRegex(out, f"\n  PDF         --  compare: 2026-000002, .* entry [0-9]+, fingerprint {digits[:4]} {digits[4:8]} {digits[8:12]} {digits[12:16]}\n")
+        self.assertRegex(out, "the days come to the quantities of all 6 lines of 2026-000002\n(.*\n)*  Not shown: that all usage was recorded and measured rightly; that terms")
+        for key in maker.Signer("a.example", b"x" * 32).vkey, maker.Signer("b.example", b"x" * 32).vkey:
+            self.assertRegex(self.run_it("--key", key, "right", status=1), "NO  .*\n  Next: Compare the key with the one")
+        (self.folder / "altered").write_text(world.log.checkpoint(12).replace("\n12\n", "\n13\n", 1))
+        self.assertIn("The old checkpoint in altered was changed, or is not this log's: use an unaltered copy.",
+                      self.run_it("--key", signer.vkey, "--since", "altered", "right", status=2))
         for words, says in ((("--key", "nowhere", "right"), "nowhere"), (("--key", signer.vkey, "nowhere"), "nowhere"),
-                            (("--key", witness.vkey, "right"), "is the key of a witness"), (("--key", "a+b+c", "right"), "is no public key"),
+                            (("--key", witness.vkey, "right"), "is the key of a witness"), (("--key", "none", "right"), "none is no public key, and no file with one"), (("--key", "a+b+c", "right"), "The key is mistyped: copy the whole line again"),
                             (("--key", signer.vkey, "--witness", signer.vkey, "right"), "is the key of a log"), (("right",), "--key")):
             self.assertIn(says, self.run_it(*words, status=2))
 

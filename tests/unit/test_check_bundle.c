@@ -311,7 +311,7 @@ END_TEST
 /* What is only stated is said where a document is right. */
 START_TEST(limits_are_said)
 {
-    static const char *const words[] = {"all usage reached the log", "(--witness)", "(--since)", "its terms (own prices, fees, taxes, times) are as agreed",
+    static const char *const words[] = {"all usage was recorded", "(--witness)", "(--since)", "that terms and prices are as agreed",
                                         "nothing was billed before of 2 months", "amounts of 3 earlier months that a commit counts"};
     tb_check_result result = {.log = "l", .size = 1, .rated = {.number = "1", .unbilled = 2, .stated = 3}};
     result.steps[TB_CHECK_RATING].state = TB_CHECK_OK;
