@@ -142,7 +142,7 @@ class Installed(unittest.TestCase):
 
     def test_everything_is_there(self):
         found = {str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*")}
-        wanted = ["bin/tollbook", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf",
+        wanted = ["bin/tollbook", "bin/tollbook-check", "include/tollbook/tollbook.h", "etc/logrotate.d/tollbook", "etc/tollbook/tollbook.conf",
                   "share/man/man1/tollbook-serve.1", "share/man/man5/tollbook.conf.5",
                   "lib/ocf/resource.d/tollbook/server"]
         for file in wanted + [f"lib/systemd/system/{unit}" for unit in UNITS]:
@@ -156,7 +156,7 @@ class Installed(unittest.TestCase):
 
     def test_libraries_are_found_as_the_system_finds_them(self):
         paths = {path.name: elf.library_path(path) for path in elf.binaries(self.prefix)}
-        self.assertEqual(len(paths), 4)
+        self.assertEqual(len(paths), 5)
         self.assertEqual({name: path for name, path in paths.items() if path}, {})
 
     def test_the_unit_starts_what_is_installed(self):
