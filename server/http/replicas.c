@@ -27,8 +27,8 @@ tb_code replicas_check_copy(const server *s, tb_error *err)
     tb_store_close(store);
     if (code || !now.last.number || now.last.epoch > marked) return code;
     return tb_fail(err, TB_E_USAGE, NULL, "%.250s is a copy that was never promoted: served without --standby-of it would be a second "
-                   "primary. Give --standby-of its primary; or make it the primary: tollbook promote --db %.250s; or, for a database of its own: "
-                   "tollbook replica off --db %.250s.", s->options.db, s->options.db, s->options.db);
+                   "primary. Give --standby-of its primary, or make it the primary with `promote`, or a database of its own with `replica off`.",
+                   s->options.db);
 }
 
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
@@ -74,8 +74,8 @@ static tb_code ask_standbys(server *s, const tb_piece *last, tb_error *err)
         if (!answers[i].primary && answers[i].epoch == epoch && answers[i].piece > last->number)
             return tb_fail(err, TB_E_USAGE, NULL, "Its standby %s has piece %" PRId64 ", and the newest piece of %.250s is %" PRId64 ": this is an older "
                            "state of the file, from a backup perhaps. Promote that standby, and start this server with --standby-of %s; or, where "
-                           "the older state is wanted, begin anew with: tollbook replica off --db %.250s.", list[i].name, answers[i].piece,
-                           s->options.db, last->number, list[i].url, s->options.db);
+                           "the older state is wanted, begin anew with `replica off`.", list[i].name, answers[i].piece, s->options.db, last->number,
+                           list[i].url);
         if (answers[i].epoch <= epoch) continue;
         if (tb_store_supersede(s->store, answers[i].epoch, &why))
             message_say(MESSAGE_ERROR, "%s cannot be marked as superseded: %s", s->options.db, why.message);

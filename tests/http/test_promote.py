@@ -398,7 +398,7 @@ class Refuses(Case):
         self.assertEqual(mark.read_text(), "1\n")
         said = run("serve", "--db", replica.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
         self.assertIn("is a copy that was never promoted", said)
-        self.assertIn(f"tollbook promote --db {replica.db}", said)
+        self.assertIn("make it the primary with `promote`", said)
         run("replica", "off", "--db", replica.db)
         for _ in range(2):
             Server.start(replica, "--replicas")

@@ -239,7 +239,7 @@ static void begin_making(making *m, tb_store *store, const tb_buf *out)
 
 static tb_code too_long(const tb_buf *out, tb_error *err)
 {
-    return tb_fail(err, TB_E_TOO_LARGE, NULL, "It has more than %zu MB. Write it with: tollbook proof bundle --db FILE", out->max >> 20);
+    return tb_fail(err, TB_E_TOO_LARGE, NULL, "It has more than %zu MB: `proof bundle` writes it to a file.", out->max >> 20);
 }
 
 /* Writes what was made, and releases it. */

@@ -14,7 +14,7 @@ void tb__billing_free(struct tb__billing *b)
                            b->bytes,         b->optimizers, b->bill_balancers, b->cuts,   b->days,
                            b->faults,        b->meters,     b->bill_meters,    b->bill_usage,
                            b->bill_samples,  b->intervals,  b->fee_spells,     b->bill_fees, b->other_parts,
-                           b->used,          b->gauges};
+                           b->used,          b->gauges,     b->seen.gaps};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         free(lists[i]);
     tb__meter_list_release(&b->metered);
