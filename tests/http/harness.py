@@ -337,10 +337,17 @@ class Case(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.server = Server(*cls.options)
+        cls.addClassCleanup(cls.kill)
 
     @classmethod
     def tearDownClass(cls):
         cls.server.close()
+
+    @classmethod
+    def kill(cls):
+        """After a set-up that failed, when there is no tearDownClass: a server that stays would keep the output open."""
+        if cls.server.process and cls.server.process.poll() is None:
+            cls.server.process.kill()
 
     def has_fields(self, group, value):
         """The object has every field of a group of tests/seed/fields.txt, each of its type."""
