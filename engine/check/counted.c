@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "check/find.h"
 #include "check/terms.h"
 #include "tollbook/calendar.h"
 
@@ -146,7 +147,7 @@ static void add_name(names *all, const char *text)
 
 static bool has_name(const names *all, const tb__check_name *name)
 {
-    return all->n && bsearch(name, all->list, all->n, sizeof *all->list, by_text) != NULL;
+    return tb__find_sorted(name, all->list, all->n, sizeof *all->list, by_text) != NULL;
 }
 
 static void add_books(names *all, const tb__term_month *month)
@@ -202,18 +203,6 @@ static tb_code compare_names(tb__checking *c, const tb__doc_terms *terms, tb_err
 
 /* --- the document's terms --- */
 
-static void compare_terms(tb__checking *c, const tb__doc_terms *terms)
-{
-    const tb_statement *s = &c->paper.statement;
-    if (strcmp(terms->number, s->number) != 0)
-        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of document %s, not of %s.", terms->number, s->number);
-    else if (strcmp(terms->kind, s->kind) != 0 || terms->account != s->account || terms->month != s->month)
-        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of another kind, account or month than document %s.", s->number);
-    else if (terms->watermark != s->watermark)
-        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "The terms are of watermark %llu, document %s of %llu.",
-                      (unsigned long long)terms->watermark, s->number, (unsigned long long)s->watermark);
-}
-
 /* What is not shown to be the log's is not judged. */
 static void refuse_unproved(tb__checking *c)
 {
@@ -249,7 +238,8 @@ static tb_code check_document(tb__checking *c, tb_error *err)
         tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The terms cannot be read: %.300s", why.message);
         return TB_OK;
     }
-    compare_terms(c, &terms);
+    code = tb__terms_compare(&terms, &c->paper.statement, &why);
+    if (code) tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "%s", why.message);
     code = list_counted(&terms, &days, err);
     const bool ascend = c->out->steps[TB_CHECK_USAGE].state != TB_CHECK_UNABLE; /* each has its entry, in its place */
     if (!code && ascend) compare_days(c, &days);

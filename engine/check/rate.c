@@ -1,10 +1,10 @@
 /* Rates a document again from its terms, its days and its price books, and says what differs. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check/days.h"
+#include "check/find.h"
 #include "invoice/compose.h"
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
@@ -31,8 +31,6 @@ typedef struct rating {
     tb_bill bill; /* of the own month */
     corrected *lates;
     tb_corrections *lists; /* one for each of them */
-    int64_t *days;         /* entries of the log that were counted */
-    size_t n_days;
 } rating;
 
 /* --- reading --- */
@@ -96,16 +94,11 @@ static tb_code check_paid(const rating *r)
                    s->currency);
 }
 
-/* The terms are of this document. */
-static tb_code check_document(const rating *r)
+/* An invoice has a month of its own, a credit note the one that it corrects. */
+static tb_code check_months(const rating *r)
 {
-    const tb_statement *s = &r->paper.statement;
     const tb__doc_terms *t = &r->terms;
-    const bool credit = strcmp(s->kind, "credit_note") == 0;
-    if (strcmp(t->number, s->number) != 0 || strcmp(t->kind, s->kind) != 0 || t->account != s->account || t->month != s->month ||
-        t->watermark != s->watermark)
-        return tb_fail(r->err, TB_E_DIFFERENT, "terms", "The terms are of another document: %s of account %" PRId64 ", not %s of account %" PRId64 ".",
-                       t->number, t->account, s->number, s->account);
+    const bool credit = strcmp(t->kind, "credit_note") == 0;
     if (t->n_own != (credit ? 0 : 1) || (credit && (t->n_lates != 1 || t->n_charges)))
         return tb_fail(r->err, TB_E_VALIDATION, "terms", "The terms are not as written: an invoice has one month of its own, and a "
                                                          "credit note one month that it corrects.");
@@ -193,22 +186,20 @@ static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *re
     }
     r->rated->cells += ret_filled->counted.cells;
     r->rated->stated += (unsigned)ret_filled->input.n_earlier;
-    for (size_t i = 0; i < month->n_days; i++)
-        r->days[r->n_days++] = month->days[i].index;
     return TB_OK;
 }
 
 /* --- corrections --- */
 
+static int paper_of_number(const void *key, const void *item)
+{
+    return strcmp(key, (*(const tb_paper *const *)item)->statement.number);
+}
+
 static const tb_paper *find_earlier(const rating *r, const char *number)
 {
-    for (size_t low = 0, high = r->n_earlier; low < high;) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(r->by_number[middle]->statement.number, number);
-        if (order == 0) return r->by_number[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
-    }
+    const tb_paper **const found = tb__find_sorted(number, r->by_number, r->n_earlier, sizeof *r->by_number, paper_of_number);
+    if (found) return *found;
     tb_fail(r->err, TB_E_NOT_FOUND, "earlier", "Document %s, which this one continues, is missing.", number);
     return NULL;
 }
@@ -500,25 +491,6 @@ static tb_code make_credit(rating *r)
     return code;
 }
 
-static int by_index(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static tb_code take_days(rating *r)
-{
-    size_t n = r->terms.n_own ? r->terms.own->n_days : 0;
-    for (size_t i = 0; i < r->terms.n_lates; i++) {
-        const tb__term_late *late = &r->terms.lates[i];
-        n += late->after.n_days;
-        for (size_t k = 0; k < late->n_before; k++)
-            n += late->before[k].n_days;
-    }
-    r->days = calloc(n + 1, sizeof *r->days);
-    return r->days ? TB_OK : tb_no_memory(r->err);
-}
-
 static tb_code rate_parts(rating *r)
 {
     tb_code code = read_papers(r);
@@ -526,14 +498,11 @@ static tb_code rate_parts(rating *r)
     describe(r);
     code = read_books(r);
     if (!code) code = tb__terms_read(r->parts->terms, r->books, r->n_books, &r->terms, r->err);
-    if (!code) code = check_document(r);
+    if (!code) code = tb__terms_compare(&r->terms, &r->paper.statement, r->err);
+    if (!code) code = check_months(r);
     if (!code) code = check_paid(r);
     if (!code) code = tb__terms_check(&r->terms, r->paper.statement.currency, r->err);
-    if (!code) code = take_days(r);
     if (!code) code = strcmp(r->terms.kind, "credit_note") == 0 ? make_credit(r) : make_invoice(r);
-    if (r->n_days) qsort(r->days, r->n_days, sizeof *r->days, by_index);
-    for (size_t i = 0; i < r->n_days; i++)
-        r->rated->days += i == 0 || r->days[i] != r->days[i - 1];
     return code;
 }
 
@@ -550,7 +519,6 @@ static void release_rating(rating *r)
     }
     free(r->lists);
     free(r->lates);
-    free(r->days);
     tb_bill_release(&r->bill);
     tb__filled_release(&r->own);
     tb__terms_release(&r->terms);
@@ -567,7 +535,7 @@ static void release_rating(rating *r)
 tb_code tb_check_rate(const tb_check_parts *parts, tb_check_rated *ret_rated, tb_error *err)
 {
     rating r = {.parts = parts, .rated = ret_rated, .err = err};
-    *ret_rated = (tb_check_rated){.days = 0};
+    *ret_rated = (tb_check_rated){.cells = 0};
     tb_code code = rate_parts(&r);
     release_rating(&r);
     return code;

@@ -1,5 +1,5 @@
-/* What a document's terms keep, whatever is rated by them. The store makes no others, but here they are a stranger's: no month is
- * corrected twice, none begins at less than was billed of it. */
+/* Whether terms are of a document, and what they keep, whatever is rated by them. The store makes no others, but here they are a
+ * stranger's: no month is corrected twice, none begins at less than was billed of it. */
 #include <string.h>
 
 #include "check/terms.h"
@@ -75,4 +75,18 @@ tb_code tb__terms_check(const tb__doc_terms *terms, const char *currency, tb_err
     for (size_t i = 0; !code && i < terms->n_lates; i++)
         code = check_late(terms, i, currency, err);
     return code;
+}
+
+/* --- the document --- */
+
+tb_code tb__terms_compare(const tb__doc_terms *terms, const tb_statement *s, tb_error *err)
+{
+    if (strcmp(terms->number, s->number) != 0)
+        return tb_fail(err, TB_E_DIFFERENT, "terms", "The terms are of document %s, not of %s.", terms->number, s->number);
+    if (strcmp(terms->kind, s->kind) != 0 || terms->account != s->account || terms->month != s->month)
+        return tb_fail(err, TB_E_DIFFERENT, "terms", "The terms are of another kind, account or month than document %s.", s->number);
+    if (terms->watermark != s->watermark)
+        return tb_fail(err, TB_E_DIFFERENT, "terms", "The terms are of watermark %llu, document %s of %llu.",
+                       (unsigned long long)terms->watermark, s->number, (unsigned long long)s->watermark);
+    return TB_OK;
 }

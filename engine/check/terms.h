@@ -68,6 +68,8 @@ TB_MUST_USE tb_code tb__terms_write(const tb__doc_terms *terms, tb_buf *out, tb_
 TB_MUST_USE tb_code tb__terms_read(tb_text text, const tb_book *books, size_t n_books, tb__doc_terms *ret, tb_error *err);
 void tb__terms_release(tb__doc_terms *terms);
 
+/* Whether the terms are of this document: number, kind, account, month, watermark (sound.c). TB_E_DIFFERENT: the sentence. */
+TB_MUST_USE tb_code tb__terms_compare(const tb__doc_terms *terms, const tb_statement *s, tb_error *err);
 /* Whether terms that were read are such as the store writes (sound.c). currency: the document's. TB_E_VALIDATION. */
 TB_MUST_USE tb_code tb__terms_check(const tb__doc_terms *terms, const char *currency, tb_error *err);
 

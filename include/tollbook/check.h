@@ -34,7 +34,7 @@ typedef struct tb_check_parts {
 
 /* What was rated, for the sentences about it. */
 typedef struct tb_check_rated {
-    uint64_t days, cells;  /* of the document's own month and of corrected ones; days: different entries */
+    uint64_t cells;        /* lines of days: of the document's own month and of corrected ones */
     tb_i128 bytes;         /* of pull zones in the document's month; of a credit note: in the corrected one */
     tb_i128 requests;      /* that reached load balancers, likewise */
     uint64_t lines;        /* of the document */

@@ -204,7 +204,6 @@ START_TEST(an_invoice_is_the_same)
 {
     begin_one();
     is_same(1, INVOICE);
-    ck_assert_uint_eq(rated.days, 5);
     ck_assert_uint_eq(rated.cells, 6);
     ck_assert_str_eq(rated.month, "2026-09");
     ck_assert_str_eq(rated.currency, "USD");
@@ -344,7 +343,7 @@ START_TEST(changed_terms_are_named)
         {"\"percent\":\"22\"", "\"percent\":\"21\"", TB_E_DIFFERENT, "invoice", "the total does not"},
         {"\"balancer\":7,\"part\":0", "\"balancer\":8,\"part\":0", TB_E_DIFFERENT, "days", "no entry of the terms takes its requests"},
         {"\"seconds\":2592000,\"zone\":101", "\"seconds\":2591000,\"zone\":101", TB_E_DIFFERENT, "invoice", "Optimizer"},
-        {"\"watermark\":", "\"watermark\":1", TB_E_DIFFERENT, "terms", "another document"},
+        {"\"watermark\":", "\"watermark\":1", TB_E_DIFFERENT, "terms", "of watermark"},
         {"\"number\":\"2026-000001\"", "\"number\":\"2026-000002\"", TB_E_DIFFERENT, "terms", "2026-000002"},
         {"\"v\":1", "\"v\":2", TB_E_VALIDATION, "terms", "version 2"},
         {"\"v\":1", "\"v\": 1", TB_E_VALIDATION, "terms", "one form"},
