@@ -28,8 +28,8 @@ TB_MUST_USE tb_code tb_store_proof_log(tb_store *store, tb_proof_log *ret, tb_er
 TB_MUST_USE tb_code tb_store_proof_start(tb_store *store, const uint8_t random[TB_PROOF_SEED], int64_t now_us,
                                           tb_error *err);
 
-/* Closes days through this one, in the caller's transaction: first days closed before that changed, then open ones. Stops after
- * a day at which `most` entries were looked at or more. *ret_more: days are left. TB_E_NOT_FOUND: there is no log. */
+/* Closes days through this one, in the caller's transaction: first days closed before that changed, then open ones. Looks at `most`
+ * accounts' days at most; those that are left of a day count as changed. *ret_more: go on. TB_E_NOT_FOUND: there is no log. */
 TB_MUST_USE tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bool *ret_more, tb_error *err);
 
 /* Closes all days through this one, and all that changed; nothing where there is no log. */

@@ -230,6 +230,7 @@ class Bundles(unittest.TestCase):
     def test_what_is_gone_is_said(self):
         prepaid = json.loads(json.dumps(CATALOG))
         prepaid["accounts"][1]["prepaid"] = True
+        prepaid["meters"] = [{"meter": "stored", "kind": "gauge", "unit": "byte", "resource": "disk"}]
         self.tool("apply", "--backdated", "-", stdin=json.dumps(prepaid).encode())
         self.tool("book add", "-", stdin=json.dumps(BOOK).encode())
         self.usage("2026-09")
@@ -245,7 +246,7 @@ class Bundles(unittest.TestCase):
         self.assertIn("before the log of documents began", self.refused("bundle", "--number", "2029-000001"))  # it corrects September
         self.assertEqual(self.opened("2026-000002").days(), older.days())
         self.tool("verify")
-        left = {"accounts": prepaid["accounts"][:1], "zones": prepaid["zones"][:2]}
+        left = {"accounts": prepaid["accounts"][:1], "zones": prepaid["zones"][:2], "meters": prepaid["meters"]}
         self.tool("apply", "--delete", "-", stdin=json.dumps(left).encode())
         self.tool("forget", "--account", 2)
         self.assertEqual((self.opened("2026-000002").terms, self.opened("2026-000002").days()), (older.terms, older.days()))
@@ -253,6 +254,8 @@ class Bundles(unittest.TestCase):
         self.take(cell(101, "2029-01-01", 1))  # a clock alone lets nothing go
         self.tool("retain", "--hours", 25, "--days", 25)
         self.assertIn("no longer kept", self.refused("bundle", "--number", "2026-000002"))
+        self.take({"meter": "stored", "account": 1, "resource": "d", "time": "2026-09-05T00:00:00Z", "value": 1})  # never closed again
+        self.tool("proof close-days")
         self.tool("verify")
         self.server.start()
         self.assertEqual(self.get("/billing/invoices/2026-000002/proof", "other", 410).error, "proof.gone")

@@ -107,7 +107,7 @@ START_TEST(a_log_begins_with_what_is_there_and_grows_with_it)
     ck_assert_int_eq(log_of(&f).size, 3);
     ck_assert_int_eq(log_of(&f).open, tb_day_from_us(us_at(10, 4, 0)));
     holds(&f, 1, i.text);
-    ck_assert_int_eq(close_days(&f, 6, 1), 3);
+    ck_assert_int_eq(close_days(&f, 6, 1), 7);
     ck_assert_int_eq(log_of(&f).size, 5);
     holds(&f, 3, "zone\t101\tAT\t2026-10-04T03:00:00Z\tbytes=5\nzone\t101\tDE\t2026-10-04T03:00:00Z\tbytes=1000\n");
     holds(&f, 4, "zone\t201\tDE\t2026-10-06T00:00:00Z\tbytes=2000\n");
@@ -154,6 +154,30 @@ START_TEST(a_closed_day_that_changed_is_closed_again)
 }
 END_TEST
 
+START_TEST(a_day_is_closed_in_parts)
+{
+    fixture f;
+    tb_error err = {0};
+    bool more = false;
+    fill(&f);
+    add_bytes(&f, 201, "DE", at(10, 4, 0), 9);
+    start(&f);
+    ok(tb_store_begin(f.store, &err));
+    ok(tb_store_proof_close(f.store, tb_day_from_us(us_at(10, 4, 0)), 1, &more, &err));
+    ok(tb_store_commit(f.store, &err));
+    ck_assert(more);
+    ck_assert_int_eq(log_of(&f).size, 2);
+    add_bytes(&f, 101, "DE", at(10, 4, 3), 1); /* of the account that is done, and of the one that waits */
+    add_bytes(&f, 201, "DE", at(10, 4, 0), 1);
+    verify_finds(&f, NULL);
+    ck_assert_int_eq(close_days(&f, 4, 1), 3);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM proof_entry WHERE type='usage' AND account=1"), 2);
+    ck_assert_int_eq(number(&f, "SELECT count(*) FROM proof_entry WHERE type='usage' AND account=2"), 1);
+    verify_finds(&f, NULL);
+    fixture_release(&f);
+}
+END_TEST
+
 static void day_was(fixture *f, int64_t account, int64_t known, const char *text)
 {
     tb_error err = {0};
@@ -171,6 +195,8 @@ START_TEST(a_closed_day_is_made_again_as_of_a_version)
     fixture f;
     fill(&f);
     add_bytes(&f, 102, "DE", at(10, 4, 3), 70);
+    const tb_row most = row_of(101, "DE", (int32_t)at(10, 4, 3), TB_M_CONCURRENT_MAX, 5);
+    fixture_add(&f, &most, 1, 9);
     start(&f);
     close_days(&f, 31, 1000);
     tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
@@ -178,6 +204,8 @@ START_TEST(a_closed_day_is_made_again_as_of_a_version)
     add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
     const tb_row requests = row_of(101, "DE", (int32_t)at(10, 4, 4), TB_M_REQUESTS, 3);
     fixture_add(&f, &requests, 1, 7);
+    const tb_row larger = row_of(101, "DE", (int32_t)at(10, 4, 3), TB_M_CONCURRENT_MAX, 9);
+    fixture_add(&f, &larger, 1, 8);
     const int64_t later = number(&f, "SELECT value FROM meta WHERE name='data_version'");
     ck_assert_int_eq(number(&f, "SELECT count(*) FROM late"), 1);
     fixture_apply(&f, "{\"accounts\":[{\"id\":1,\"name\":\"a\"},{\"id\":2,\"name\":\"b\"}],\"zones\":[{\"id\":101,\"account\":1,"
@@ -224,13 +252,16 @@ START_TEST(making_a_document_final_closes_its_days_first)
     add_bytes(&f, 101, "DE", at(10, 9, 3), 1);
     tb_invoice i = finalize(&f, 1, OCTOBER, "5.00");
     ck_assert_int_eq(log_of(&f).open, tb_day_from_us(us_at(11, 1, 0)));
-    days_are(&f, 1, i.watermark, "4:2 9:4");
-    ck_assert_int_eq(log_of(&f).size, 7); /* and the 6th of the other account, the invoice, its terms */
+    days_are(&f, 1, i.watermark, "4:2 9:3");
+    ck_assert_int_eq(log_of(&f).size, 6); /* with the invoice and its terms */
+    days_are(&f, 2, UINT64_MAX, "");
+    verify_finds(&f, NULL);
     add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
     add_bytes(&f, 101, "DE", at(10, 5, 3), 1);
     close_days(&f, 31, 100);
-    days_are(&f, 1, i.watermark, "4:2 9:4");
-    days_are(&f, 1, UINT64_MAX, "4:7 5:8 9:4");
+    days_are(&f, 1, i.watermark, "4:2 9:3");
+    days_are(&f, 1, UINT64_MAX, "4:6 5:7 9:3");
+    days_are(&f, 2, UINT64_MAX, "6:8"); /* the other account's, which waited */
     verify_finds(&f, NULL);
     sql(&f, "DROP TRIGGER proof_entry_no_delete;DELETE FROM proof_entry WHERE type='terms'");
     verify_finds(&f, "has 0 terms of 2026-000001");
@@ -282,6 +313,7 @@ START_TEST(entries_are_opened_with_what_is_stored)
     int64_t index = 0;
     fill(&f);
     start(&f);
+    close_days(&f, 31, 100);
     tb_invoice i = finalize(&f, 1, OCTOBER, "5.00"); /* book, two days, invoice, terms */
     opens(&f, 3, "", i.text);
     opens(&f, 4, "{\"terms of\":\"2026-000001\"}", "{\"terms of\":\"2026-000001\"}");
@@ -386,6 +418,7 @@ int main(void)
     tcase_add_test(tc, nothing_is_written_without_a_log);
     tcase_add_test(tc, a_log_begins_with_what_is_there_and_grows_with_it);
     tcase_add_test(tc, a_closed_day_that_changed_is_closed_again);
+    tcase_add_test(tc, a_day_is_closed_in_parts);
     tcase_add_test(tc, a_closed_day_is_made_again_as_of_a_version);
     tcase_add_test(tc, making_a_document_final_closes_its_days_first);
     tcase_add_test(tc, a_document_older_than_the_log_has_the_first_entries);

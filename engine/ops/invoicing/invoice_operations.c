@@ -220,7 +220,7 @@ static tb_code begin_run(month_run *run, tb_error *err)
     if (code) return code;
     if (run->args->next)
         return read_next(run, run->args->next) ? TB_OK : tb__next_wrong(err);
-    if (run->final) code = tb_store_proof_close_through(store, tb_month_first_day(run->month + 1) - 1, err);
+    if (run->final && !run->ops->shared) code = tb_store_proof_close_through(store, tb_month_first_day(run->month + 1) - 1, err);
     if (code) return code;
     if (!run->apart) tb_shown_open(&run->shown_as, &run->reply->out);
     return list_left(run, err);

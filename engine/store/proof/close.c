@@ -9,8 +9,6 @@
 
 typedef struct closing {
     tb__proof_log log;
-    int64_t *accounts;
-    size_t n_accounts;
     uint64_t looked; /* at so many accounts' days */
     tb_buf text;
 } closing;
@@ -43,13 +41,6 @@ static tb_code append_day(closing *c, int64_t account, int64_t day, int64_t firs
     name_day(day, name);
     const tb_text text = {c->text.len ? c->text.data : "", c->text.len};
     return tb__proof_append(&c->log, &entry, (tb__proof_of){account, name}, text, err);
-}
-
-static tb_code close_day(closing *c, int64_t account, int64_t day, tb_error *err)
-{
-    bool kept;
-    tb_code code = read_usage(c, account, day, &kept, err);
-    return code || !c->text.len ? code : append_day(c, account, day, -1, err);
 }
 
 /* The entries that a day has. *ret_first: of the first, -1: none; *ret_same: the last one is of this text. */
@@ -106,50 +97,72 @@ static tb_code close_again(closing *c, const change *of, tb_error *err)
     return code ? code : tb__run_ints(c->log.store, TB__SQL_PROOF_CHANGE_GONE, values, 2, err);
 }
 
-/* *ret_more: changes are left. */
-static tb_code close_changed(closing *c, uint64_t most, bool *ret_more, tb_error *err)
+/* of: which of them, with its value. *ret_n: so many. */
+static tb_code close_changed(closing *c, tb__statement of, int64_t value, size_t *ret_n, tb_error *err)
 {
     static const tb__rows rows = {sizeof(change), change_from, NULL};
-    const int64_t limit = most < INT64_MAX ? (int64_t)most : INT64_MAX;
     change *list = NULL;
-    size_t n = 0;
-    tb_code code = tb__collect_ints(c->log.store, TB__SQL_PROOF_CHANGES, &limit, 1, &rows, &list, &n, err);
-    for (size_t i = 0; !code && i < n; i++)
+    tb_code code = tb__collect_ints(c->log.store, of, &value, 1, &rows, &list, ret_n, err);
+    for (size_t i = 0; !code && i < *ret_n; i++)
         code = close_again(c, &list[i], err);
     free(list);
-    *ret_more = n == (size_t)limit;
+    return code;
+}
+
+/* *ret_left: changes are left. */
+static tb_code close_some(closing *c, uint64_t most, bool *ret_left, tb_error *err)
+{
+    const uint64_t left = most - c->looked;
+    const int64_t limit = left < INT64_MAX ? (int64_t)left : INT64_MAX;
+    size_t n = 0;
+    tb_code code = close_changed(c, TB__SQL_PROOF_CHANGES, limit, &n, err);
+    *ret_left = n == (size_t)limit;
     return code;
 }
 
 /* --- the whole --- */
 
-static tb_code close_open(closing *c, int64_t through, uint64_t most, bool *ret_more, tb_error *err)
+/* Notes the first open day as changed, for each account: so a part of them can be closed now, and the others later. *ret_noted false:
+ * none is open. */
+static tb_code note_open(tb_store *store, int64_t through, bool *ret_noted, tb_error *err)
 {
     int64_t open = 0;
-    tb_code code = tb__meta_get(c->log.store, "proof_open", &open, err);
-    if (!code && open <= through)
-        code = tb__list_ints(c->log.store, TB__SQL_PROOF_ACCOUNTS, NULL, 0, &c->accounts, &c->n_accounts, err);
-    for (; !code && open <= through && c->looked < most; c->looked++, open++)
-        for (size_t i = 0; !code && i < c->n_accounts; i++)
-            code = close_day(c, c->accounts[i], open, err);
-    *ret_more = open <= through;
-    tb__late_forget(c->log.store);
-    return code ? code : tb__meta_set(c->log.store, "proof_open", open, err);
+    tb_code code = tb__meta_get(store, "proof_open", &open, err);
+    *ret_noted = !code && open <= through;
+    if (code || !*ret_noted) return code;
+    code = tb__run_ints(store, TB__SQL_PROOF_OPEN_CHANGED, &open, 1, err);
+    if (!code) code = tb__meta_set(store, "proof_open", open + 1, err);
+    tb__late_forget(store);
+    return code;
+}
+
+static tb_code begin_closing(closing *c, tb_store *store, tb_error *err)
+{
+    *c = (closing){.looked = 0};
+    tb_code code = tb__proof_begin(store, &c->log, err);
+    if (!code && !c->log.edge) code = tb__proof_none(err);
+    if (!code) tb_buf_init(&c->text, TB_PROOF_DAY_MAX, NULL);
+    return code;
+}
+
+static tb_code end_closing(closing *c, tb_code code, tb_error *err)
+{
+    tb_buf_release(&c->text);
+    return tb__proof_end(&c->log, code, err);
 }
 
 tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bool *ret_more, tb_error *err)
 {
-    closing c = {.accounts = NULL};
+    closing c;
+    bool noted = true;
     *ret_more = false;
-    tb_code code = tb__proof_begin(store, &c.log, err);
-    if (!code && !c.log.edge) code = tb__proof_none(err);
+    tb_code code = begin_closing(&c, store, err);
     if (code) return code;
-    tb_buf_init(&c.text, TB_PROOF_DAY_MAX, NULL);
-    code = close_changed(&c, most, ret_more, err);
-    if (!code && !*ret_more) code = close_open(&c, through, most, ret_more, err);
-    free(c.accounts);
-    tb_buf_release(&c.text);
-    return tb__proof_end(&c.log, code, err);
+    while (!code && noted && !*ret_more) {
+        code = close_some(&c, most, ret_more, err);
+        if (!code && !*ret_more) code = note_open(store, through, &noted, err);
+    }
+    return end_closing(&c, code, err);
 }
 
 tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err)
@@ -160,6 +173,20 @@ tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err
     if (code || open == INT64_MIN) return code;
     code = tb__int_of(store, TB__SQL_PROOF_CHANGED, NULL, 0, 0, &changed, err);
     return code || (open > day && !changed) ? code : tb_store_proof_close(store, day, UINT64_MAX, &more, err);
+}
+
+tb_code tb__proof_close_account(tb_store *store, int64_t account, int64_t day, tb_error *err)
+{
+    int64_t open = 0;
+    closing c;
+    bool noted = true;
+    size_t n = 0;
+    tb_code code = tb__proof_open(store, &open, err);
+    if (code || open == INT64_MIN) return code;
+    while (!code && noted)
+        code = note_open(store, day, &noted, err);
+    if (!code) code = begin_closing(&c, store, err);
+    return code ? code : end_closing(&c, close_changed(&c, TB__SQL_PROOF_CHANGES_OF, account, &n, err), err);
 }
 
 /* --- what the log is --- */

@@ -4,9 +4,9 @@
  *     load_balancer ID HOUR requests=N
  *     meter ID RESOURCE DIMENSION DIMENSION TIME VALUE
  *
- * ascending in each of the three by the fields as they stand. Counters are those that are not 0, in the order of metrics.h; a
- * meter that has less than two dimensions has "" for the others; a gauge has a line for each value that was reported, also for
- * 0. A region is an edge location's code, times are RFC 3339. */
+ * ascending in each of the three by the fields as they stand. Counters are the sums of metrics.h that are not 0, in its order; maxima
+ * are left out, as the value before a larger one is not kept. A meter that has less than two dimensions has "" for the others; a
+ * gauge has a line for each value that was reported, also for 0. A region is an edge location's code, times are RFC 3339. */
 #include "store/money/billing.h"
 #include "store/proof/log.h"
 
@@ -22,9 +22,9 @@ typedef struct cell {
     const char *code;
 } cell;
 
-/* What came later than the text is of, or was withdrawn. */
+/* What came later than the text is of, less what was withdrawn, modulo 2^64; of one owner and location. */
 typedef struct change {
-    tb__late_of of;
+    int64_t scope, owner, edge;
     tb_grid hours;
 } change;
 
@@ -39,13 +39,40 @@ typedef struct day_text {
 
 /* --- looking back --- */
 
+static int by_owner(const void *a, const void *b)
+{
+    const change *x = a, *y = b;
+    if (x->scope != y->scope) return x->scope < y->scope ? -1 : 1;
+    if (x->owner != y->owner) return x->owner < y->owner ? -1 : 1;
+    return x->edge < y->edge ? -1 : x->edge > y->edge;
+}
+
+/* Rows ascend by owner and location: it is the last one, or new. */
+static tb_code find_change(day_text *t, const tb__late_of *of, change **ret, tb_error *err)
+{
+    const change at = {.scope = of->scope, .owner = of->owner, .edge = of->edge};
+    tb_code code = TB_OK;
+    if (!t->n_changes || by_owner(&t->changes[t->n_changes - 1], &at) != 0) {
+        code = tb__grow(&t->changes, t->n_changes, &t->cap_changes, sizeof *t->changes, err);
+        if (!code) t->changes[t->n_changes++] = at;
+    }
+    if (!code) *ret = &t->changes[t->n_changes - 1];
+    return code;
+}
+
 static tb_code add_change(day_text *t, sqlite3_stmt *s, tb_error *err)
 {
-    tb_code code = tb__grow(&t->changes, t->n_changes, &t->cap_changes, sizeof *t->changes, err);
+    const tb__late_of of = {(int)sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), t->account, sqlite3_column_int64(s, 2), false};
+    change *c = NULL;
+    tb_grid hours;
+    bool taken = false;
+    tb_code code = tb__late_whole(sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &of, t->day, &hours, &taken, err);
+    if (!code) code = find_change(t, &of, &c, err);
     if (code) return code;
-    change *c = &t->changes[t->n_changes++];
-    c->of = (tb__late_of){(int)sqlite3_column_int64(s, 0), sqlite3_column_int64(s, 1), t->account, sqlite3_column_int64(s, 2), false};
-    return tb__late_whole(sqlite3_column_blob(s, 3), (size_t)sqlite3_column_bytes(s, 3), &c->of, t->day, &c->hours, &c->of.taken, err);
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        for (uint32_t h = 0; hours.metrics & TB_METRIC_BIT(m) && h < 24; h++)
+            c->hours.v[m][h] += taken ? -hours.v[m][h] : hours.v[m][h];
+    return TB_OK;
 }
 
 static tb_code load_changes(day_text *t, tb_error *err)
@@ -62,12 +89,14 @@ static tb_code load_changes(day_text *t, tb_error *err)
     return code;
 }
 
-/* Modulo 2^64: what came later may have been withdrawn. */
-static void take_change(day_text *t, const change *c)
+static void take_change(day_text *t, const tb__late_of *of)
 {
-    for (int m = 0; m < TB_METRIC_COUNT; m++)
-        for (uint32_t h = 0; t->series.value[m] && c->hours.metrics & TB_METRIC_BIT(m) && h < 24; h++)
-            t->series.value[m][h] += c->of.taken ? c->hours.v[m][h] : -c->hours.v[m][h];
+    if (!t->n_changes) return;
+    const change at = {.scope = of->scope, .owner = of->owner, .edge = of->edge};
+    const change *c = bsearch(&at, t->changes, t->n_changes, sizeof at, by_owner);
+    for (int m = 0; c && m < TB_METRIC_COUNT; m++)
+        for (uint32_t h = 0; t->series.value[m] && h < 24; h++)
+            t->series.value[m][h] -= c->hours.v[m][h];
 }
 
 /* The hours of a series. of: its scope, owner and location. */
@@ -76,10 +105,7 @@ static tb_code read_hours(day_text *t, const tb__late_of *of, int64_t series, ui
     tb_series_release(&t->series);
     tb_code code = tb_series_init(&t->series, (tb_range){t->day * 24, 24, true}, metrics, NULL, err);
     if (!code) code = t->store->plane.counters->series(t->store, series, &t->series, err);
-    for (size_t i = 0; !code && i < t->n_changes; i++) {
-        const tb__late_of *its = &t->changes[i].of;
-        if (its->scope == of->scope && its->owner == of->owner && its->edge == of->edge) take_change(t, &t->changes[i]);
-    }
+    if (!code) take_change(t, of);
     return code;
 }
 
@@ -141,6 +167,14 @@ static tb_code name_cells(tb_store *store, cell *cells, size_t *n, tb_error *err
     return code;
 }
 
+static uint32_t summed_metrics(void)
+{
+    uint32_t metrics = 0;
+    for (int m = 0; m < TB_METRIC_COUNT; m++)
+        if (tb_metric_table[m].how == TB_HOW_SUM) metrics |= TB_METRIC_BIT(m);
+    return metrics;
+}
+
 static tb_code put_zones(day_text *t, tb_error *err)
 {
     static const tb__rows rows = {sizeof(cell), cell_from, NULL};
@@ -152,7 +186,7 @@ static tb_code put_zones(day_text *t, tb_error *err)
     if (!code && n > 1) qsort(cells, n, sizeof *cells, by_zone_code);
     for (size_t i = 0; !code && i < n; i++) {
         const tb__late_of of = {.scope = TB__SCOPE_ZONE, .owner = cells[i].zone, .edge = cells[i].edge};
-        code = read_hours(t, &of, cells[i].series, TB_METRIC_ALL, err);
+        code = read_hours(t, &of, cells[i].series, summed_metrics(), err);
         for (uint32_t h = 0; !code && h < 24; h++)
             put_hour(t, "zone", cells[i].zone, cells[i].code, h);
     }

@@ -69,8 +69,10 @@ static tb_code write_terms(tb__proof_log *log, const tb_invoice *invoice, tb_err
         tb_buf_release(&text);
         return TB_OK;
     }
-    if (code) (void)tb_fail(err, code, why.field, "%s", why.message);
-    if (!code) code = tb_buf_check(&text, err);
+    if (code && text.failed)
+        (void)tb_fail(err, code = TB_E_VALIDATION, NULL, "%s and the months that it corrects have too many lines for the log of documents: its"
+                      " terms take %zu MB at most.", invoice->number, TERMS_MAX >> 20);
+    else if (code) (void)tb_fail(err, code, why.field, "%s", why.message);
     if (!code) code = append_terms(log, (tb__proof_of){invoice->account, invoice->number}, invoice->month, (tb_text){text.data, text.len}, err);
     tb_buf_release(&text);
     return code;
@@ -80,7 +82,7 @@ tb_code tb__proof_invoice(tb_store *store, const tb_invoice *invoice, tb_error *
 {
     const tb__proof_of of = {invoice->account, invoice->number};
     tb__proof_log log;
-    tb_code code = tb_store_proof_close_through(store, tb_month_first_day(invoice->month + 1) - 1, err);
+    tb_code code = tb__proof_close_account(store, invoice->account, tb_month_first_day(invoice->month + 1) - 1, err);
     if (!code) code = tb__proof_begin(store, &log, err);
     if (code || !log.edge) return code;
     code = append_invoice(&log, of, invoice->month, (tb_text){invoice->text, invoice->text_len}, err);

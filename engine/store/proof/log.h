@@ -38,6 +38,9 @@ tb_tile_reader tb__proof_reader(tb_store *store);
 /* day.c: appends an account's usage of a UTC day as text; nothing where there was none. known: as of this data version, for closed days
  * of a month that was run by then; INT64_MAX: now. */
 TB_MUST_USE tb_code tb__proof_day_text(tb_store *store, int64_t account, int64_t day, int64_t known, tb_buf *out, tb_error *err);
+/* close.c: closes an account's days through this one, and those of it that changed; nothing where there is no log. Others' days are left
+ * to tb_store_proof_close. */
+TB_MUST_USE tb_code tb__proof_close_account(tb_store *store, int64_t account, int64_t day, tb_error *err);
 /* documents.c: what a void commits to. */
 void tb__proof_void_text(const char *number, int64_t at_us, tb_buf *out);
 

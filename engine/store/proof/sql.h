@@ -29,7 +29,9 @@
     X(PROOF_CHECKPOINT_FIRST, "SELECT coalesce(min(size),0) FROM proof_checkpoint")                \
     X(PROOF_CHECKPOINT_PUT, "INSERT INTO proof_checkpoint(size,note) VALUES(?1,?2)")               \
     X(PROOF_CHANGE_PUT, "INSERT OR IGNORE INTO proof_change(account,day) VALUES(?1,?2)")           \
-    X(PROOF_CHANGES, "SELECT account,day FROM proof_change ORDER BY day,account LIMIT ?1")         \
+    X(PROOF_CHANGES, "SELECT account,day FROM proof_change ORDER BY account,day LIMIT ?1")         \
+    X(PROOF_CHANGES_OF, "SELECT account,day FROM proof_change WHERE account=?1 ORDER BY day")      \
+    X(PROOF_OPEN_CHANGED, "INSERT OR IGNORE INTO proof_change(account,day) SELECT id,?1 FROM account") \
     X(PROOF_CHANGED, "SELECT EXISTS(SELECT 1 FROM proof_change)")                                  \
     X(PROOF_CHANGE_GONE, "DELETE FROM proof_change WHERE account=?1 AND day=?2")                   \
     /* values of gauges of a segment, from ?2 on, of days before ?3 */                             \
@@ -51,7 +53,6 @@
     X(PROOF_BOOKS, "SELECT name,document FROM book ORDER BY id")                                   \
     X(PROOF_INVOICES, "SELECT account,number,month,document FROM invoice ORDER BY id")             \
     X(PROOF_VOIDS, "SELECT account,number,voided_us FROM invoice WHERE state='void' ORDER BY voided_us,id") \
-    X(PROOF_ACCOUNTS, "SELECT id FROM account ORDER BY id")                                        \
     X(PROOF_SERIES, "SELECT id FROM account_series UNION SELECT id FROM series WHERE scope IN(3,4)") \
     X(PROOF_GAUGE_FIRST, "SELECT min(at_us)/86400000000 FROM gauge HAVING count(*)>0")             \
     X(PROOF_BALANCERS, "SELECT b.id,s.id FROM balancer b CROSS JOIN series s ON s.scope=3 AND s.owner=b.id" \

@@ -2,6 +2,7 @@
  * what is stored, each book, document, void and closed day has its entry. A day's earlier entries, which later ones took the place
  * of, are made again where the month was run before: changes since then are kept. */
 #include "store/proof/log.h"
+#include "store/proof/sql.h"
 #include "store/verify/verify.h"
 
 #include <inttypes.h>
@@ -180,7 +181,9 @@ static const char *const references[] = {
     "date(g.at_us/1000000,'unixepoch')) FROM gauge g CROSS JOIN meter_series m ON m.id=g.series WHERE g.gone_version="
     "9223372036854775807 AND g.at_us/86400000000<(SELECT value FROM meta WHERE name='proof_open') AND NOT EXISTS(SELECT 1 FROM"
     " proof_entry e WHERE e.subject=date(g.at_us/1000000,'unixepoch') AND e.account=m.account AND e.type='usage')"
-    " AND NOT EXISTS(SELECT 1 FROM proof_change c WHERE c.account=m.account AND c.day=g.at_us/86400000000)",
+    " AND NOT EXISTS(SELECT 1 FROM proof_change c WHERE c.account=m.account AND c.day=g.at_us/86400000000)"
+    /* values are kept for longer than hours */
+    " AND NOT EXISTS(SELECT 1 FROM retention k WHERE k.account=m.account AND k.hours_month>" TB__PROOF_MONTH("date(g.at_us/1000000,'unixepoch')") ")",
 };
 
 typedef struct days {
