@@ -282,10 +282,14 @@ START_TEST(a_document_older_than_the_log_has_the_first_entries)
     days_are(&f, 1, i.watermark, "4:3");
     add_bytes(&f, 101, "DE", at(10, 4, 3), 1);
     add_bytes(&f, 101, "DE", at(10, 5, 3), 1); /* had no usage when the log began */
+    const tb_row requests = row_of(101, "DE", (int32_t)at(10, 7, 4), TB_M_REQUESTS, 3); /* of which no bill knows */
+    fixture_add(&f, &requests, 1, 7);
     close_days(&f, 31, 100);
     days_are(&f, 1, i.watermark, "4:3");
     days_are(&f, 2, other.watermark, "the usage of 2026-10-06 changed");
     verify_finds(&f, NULL);
+    sql(&f, "INSERT INTO late SELECT 9,version,1,month,scope,101,edge,20731,data,seal FROM late LIMIT 1"); /* nothing is left of it */
+    days_are(&f, 1, i.watermark, "the usage of 2026-10-05 changed");
     tb_invoice_release(&i);
     tb_invoice_release(&other);
     fixture_release(&f);

@@ -44,21 +44,21 @@ static tb_code changed_before(int64_t day, tb_error *err)
                    " between: it cannot be proven.", name);
 }
 
-/* A document is older than the log: its days' first entries are of that usage, unless it changed in between. A first entry
- * of a day that had none when the log began is later. */
+/* A document is older than the log: its days' first entries are of that usage, which did not change until the log began (check_older).
+ * A first entry that is later may be of a day that had none then. Not all that changes a day is late usage: so texts are compared. */
 static tb_code older_entry(const finding *f, const day_entry *first, int64_t *ret, tb_error *err)
 {
-    const int64_t values[5] = {f->account, tb_month_from_day(first->day), first->day, f->known, first->version};
-    int64_t came = 0;
-    tb_buf text;
-    tb_code code = tb__int_of(f->store, TB__SQL_PROOF_CAME, values, 5, 0, &came, err);
+    tb_buf then, now;
     *ret = first->index;
-    if (code || !came) return code;
-    tb_buf_init(&text, TB_PROOF_DAY_MAX, NULL);
-    code = tb__proof_day_text(f->store, f->account, first->day, f->known, &text, err);
-    if (!code && text.len) code = changed_before(first->day, err);
-    tb_buf_release(&text);
-    *ret = -1;
+    if (first->version <= f->began) return TB_OK;
+    tb_buf_init(&then, TB_PROOF_DAY_MAX, NULL);
+    tb_buf_init(&now, TB_PROOF_DAY_MAX, NULL);
+    tb_code code = tb__proof_day_text(f->store, f->account, first->day, f->known, &then, err);
+    if (!code && !then.len) *ret = -1;
+    if (!code && then.len) code = tb__proof_day_text(f->store, f->account, first->day, first->version, &now, err);
+    if (!code && then.len && (then.len != now.len || memcmp(then.data, now.data, now.len) != 0)) code = changed_before(first->day, err);
+    tb_buf_release(&then);
+    tb_buf_release(&now);
     return code;
 }
 
@@ -71,6 +71,19 @@ static tb_code choose_entry(const finding *f, const day_entry *list, size_t n, i
     return *ret >= 0 || f->known >= f->began ? TB_OK : older_entry(f, list, ret, err);
 }
 
+/* A document is older than the log: what its days were before they changed is not known, even where nothing is left of one. */
+static tb_code check_older(const finding *f, int64_t month, tb_error *err)
+{
+    tb_code code = TB_OK;
+    for (int64_t day = tb_month_first_day(month); !code && f->known < f->began && day < tb_month_first_day(month + 1); day++) {
+        const int64_t values[5] = {f->account, month, day, f->known, f->began};
+        int64_t came = 0;
+        code = tb__int_of(f->store, TB__SQL_PROOF_CAME, values, 5, 0, &came, err);
+        if (!code && came) code = changed_before(day, err);
+    }
+    return code;
+}
+
 tb_code tb_store_proof_days(tb_store *store, int64_t account, int64_t month, uint64_t known, tb_proof_day **ret_days, size_t *ret_n,
                             tb_error *err)
 {
@@ -81,6 +94,7 @@ tb_code tb_store_proof_days(tb_store *store, int64_t account, int64_t month, uin
     tb_proof_day *days = malloc(31 * sizeof *days);
     size_t n_list = 0, n = 0;
     tb_code code = days ? tb__int_of(store, TB__SQL_PROOF_BEGAN, NULL, 0, 0, &f.began, err) : tb_no_memory(err);
+    if (!code) code = check_older(&f, month, err);
     if (!code) code = tb__collect_ints(store, TB__SQL_PROOF_DAYS, values, 3, &rows, &list, &n_list, err);
     for (size_t i = 0, next; !code && i < n_list; i = next) {
         int64_t index = -1;
