@@ -159,6 +159,25 @@ class UsageServers(Case):
             one, other = self.pair.both("GET", target, key="user")
             self.assertEqual((one.status, one.body), (other.status, other.body))
     # Ids above the file's watermark are seen by nobody, and never used again.
+    def test_3_the_log_of_documents(self):
+        """Days are made of usage on shards as of the file's; verify, below, opens each entry to what is stored."""
+        def entries():
+            logs = []
+            for server in (self.pair.file, self.pair.away):
+                with contextlib.closing(sqlite3.connect(f"file:{server.db}?mode=ro", uri=True)) as file:
+                    logs.append(file.execute("SELECT type, account, subject, json_extract(entry, '$.of') FROM proof_entry ORDER BY id").fetchall())
+            self.assertEqual(*logs)
+            return logs[0]
+
+        self.command("proof", "start")
+        first = entries()
+        self.assertEqual({"book", "usage", "invoice", "terms"}, {row[0] for row in first})
+        late = b'{"zone":101,"hour":"2026-10-05T06:00:00Z","region":"DE","requests":1,"bytes":10000000000}\n'
+        for target in ("/ingest/buckets", "/ingest/buckets/withdraw"):
+            self.post(target, late)
+            self.command("proof", "close-days")
+        self.assertEqual([row[:3] for row in entries()[len(first):]], [("usage", 1, "2026-10-05")] * 2)
+
     def test_4_a_shard_that_is_away(self):
         pair = self.pair
         zones = {zone: pair.away.get(f"/statistics?pullZone={zone}&{MONTH}").status for zone in (101, 102)}
