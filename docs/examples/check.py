@@ -156,7 +156,7 @@ def read_number(text):
 
 
 def quote(value):
-    """JSON with sorted keys and without blanks: the one form of all JSON here but the bundle's own, whose order is FORM's."""
+    """JSON with sorted keys and without blanks: the form of entries, documents and terms. A bundle has the order of FORM."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
@@ -621,7 +621,7 @@ def whole(text):
     return int(text)
 
 
-# --- terms: what was in force. Of them this looks at whose they are, which days and books the document was made from, and places
+# --- terms: what was in force. This program reads whose they are, the days and price books they name, and the regions of places.
 
 class Terms:
     def __init__(self, text, document):
