@@ -5,6 +5,7 @@ TB_LONG=1 asks for the long form.
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,16 @@ class Service:
         self.process.send_signal(how)
         self.process.wait(PATIENCE)
         self.errors.close()
+
+
+def kill_soon(process, seconds):
+    """Kills a process after so many seconds. Whether that came before its end."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
 
 
 def lines(rng, count):

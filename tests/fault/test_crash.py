@@ -11,9 +11,8 @@ import signal
 import threading
 import time
 from pathlib import Path
-from faults import (FIRST_MS, LONG, PATIENCE, Service, counters, folder, lines, make, require, run, seed, start,
+from faults import (FIRST_MS, LONG, PATIENCE, Service, counters, folder, kill_soon, lines, make, require, run, seed, start,
                     statistics, verify)
-import subprocess
 
 rng = seed()
 KILLS = 200 if LONG else 10
@@ -31,16 +30,6 @@ def same_as(db, clean):
     require(counters(db) == counters(clean), "the counters differ from an undisturbed run's")
     require(statistics(db) == statistics(clean), "the statistics differ from an undisturbed run's")
     require(kept(db) == kept(clean), "the request logs differ from an undisturbed run's")
-
-
-def kill_soon(process, longest):
-    """Whether the kill came before the end."""
-    try:
-        process.wait(rng.uniform(0, longest))
-    except subprocess.TimeoutExpired:
-        process.kill()
-    process.communicate()
-    return process.returncode == -signal.SIGKILL
 
 
 def crash_ingest(path, growing):
@@ -63,7 +52,7 @@ def crash_ingest(path, growing):
                 logs[0].write_bytes(whole[0][:len(whole[0]) * step // steps])
             for _ in range(2):
                 kills += 1
-                killed += kill_soon(start("ingest", "--db", db, *logs), longest)
+                killed += kill_soon(start("ingest", "--db", db, *logs), rng.uniform(0, longest))
                 verify(db)
             run("ingest", "--db", db, *logs)
         again = run("ingest", "--db", db, *logs)
@@ -125,7 +114,7 @@ def crash_import(path):
     killed = kills = 0
     while killed < KILLS // 2 and kills < 5 * KILLS:
         kills += 1
-        killed += kill_soon(start("import", "--db", db, second), longest)
+        killed += kill_soon(start("import", "--db", db, second), rng.uniform(0, longest))
         verify(db)
         now = stored_rows(db)
         require(now in (before, after), "part of an import is there")

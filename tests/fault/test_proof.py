@@ -12,13 +12,12 @@ import json
 import random
 import signal
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-from faults import BUILD, ENVIRONMENT, LONG, PATIENCE, SOURCE, Service, folder, require, run, seed, start, verify
+from faults import BUILD, ENVIRONMENT, LONG, PATIENCE, SOURCE, Service, folder, kill_soon, require, run, seed, start, verify
 from month import copy
 
 sys.path.insert(0, str(SOURCE / "tests" / "http"))
@@ -195,16 +194,6 @@ def same(log, clean):
 
 # --- commands ---
 
-def kill_soon(process, longest):
-    """Whether the kill came before the end."""
-    try:
-        process.wait(rng.uniform(0, longest))
-    except subprocess.TimeoutExpired:
-        process.kill()
-    process.communicate()
-    return process.returncode == -signal.SIGKILL
-
-
 def tool(db, key, *words, **more):
     return run(*words, "--db", db, "--proof-key-file", key, **more)
 
@@ -232,7 +221,7 @@ def killed(base, path, key, what, words, again=None):
             tries += 1
             require(tries < 30 * KILLS[what], "the kills come too late")
             next_ = again(log) if again else words
-            came = kill_soon(start(*next_, "--db", db, "--proof-key-file", key), 1.1 * longest)
+            came = kill_soon(start(*next_, "--db", db, "--proof-key-file", key), rng.uniform(0, 1.1 * longest))
             longest *= 1.05 if came else 0.9  # who else uses this machine comes and goes
             kills += came
             log = look_after_kill(db, log)
@@ -267,7 +256,7 @@ def voids(base, path, key):
         require(tries < len(numbers), "the kills come too late")
         number = numbers[tries]
         tries += 1
-        kills += kill_soon(start("invoice", "--void", number, "--db", db, "--proof-key-file", key), 1.1 * took)
+        kills += kill_soon(start("invoice", "--void", number, "--db", db, "--proof-key-file", key), rng.uniform(0, 1.1 * took))
         log = look_after_kill(db, log)
         is_void = any(entry[3] == number for entry in log.of("void"))
         done += is_void
