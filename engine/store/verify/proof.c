@@ -1,6 +1,7 @@
 /* Verifying the log of documents (tollbook/prooflog.h): its entries, tiles and checkpoints are of one tree; each entry commits to
  * what is stored, each book, document, void and closed day has its entry. A day's earlier entries, which later ones took the place
- * of, are made again where the month was run before: changes since then are kept. */
+ * of, are made again where the month was run before: changes since then are kept. And a checkpoint that was kept elsewhere is compared
+ * with the log of now. */
 #include "store/proof/log.h"
 #include "store/proof/sql.h"
 #include "store/verify/verify.h"
@@ -252,5 +253,51 @@ tb_code tb__verify_proof(tb__verify *v, tb_error *err)
     if (!code) code = check_all(&c, err);
     tb_buf_release(&c.text);
     free(c.edge);
+    return code;
+}
+
+/* --- a checkpoint that was kept elsewhere --- */
+
+/* Another name is another log, where one was signed here. */
+static tb_code compare_name(tb__verify *v, const tb_checkpoint *then, tb_error *err)
+{
+    tb_checkpoint now;
+    tb_note note;
+    tb_buf text;
+    tb_buf_init(&text, TB_NOTE_MAX, NULL);
+    tb_code code = tb_store_proof_checkpoint(v->store, &text, err);
+    if (!code && !tb_note_read(text.data, text.len, &note, NULL) && !tb_checkpoint_read(note.text, &now, NULL) &&
+        (now.origin.len != then->origin.len || memcmp(now.origin.data, then->origin.data, now.origin.len) != 0))
+        tb__differs(v, "The checkpoint is of the log %.*s, and the log of documents here is %.*s.", (int)then->origin.len, then->origin.data,
+             (int)now.origin.len, now.origin.data);
+    tb_buf_release(&text);
+    return code == TB_E_NOT_FOUND ? TB_OK : code;
+}
+
+static tb_code compare_root(tb__verify *v, const tb_checkpoint *then, tb_error *err)
+{
+    const tb_tile_reader reader = tb__proof_reader(v->store);
+    tb_merkle_hash root;
+    const tb_code code = tb_merkle_root(&reader, then->size, &root, err);
+    if (code == TB_E_CORRUPT) tb__differs(v, "%s", err->message);
+    if (!code && !tb_merkle_same(&root, &then->root))
+        tb__differs(v, "The first %lld entries of the log of documents are not those that the checkpoint covers.", (long long)then->size);
+    return code == TB_E_CORRUPT ? TB_OK : code;
+}
+
+tb_code tb_store_verify_checkpoint(tb_store *store, const tb_checkpoint *checkpoint, tb_say say, void *ctx,
+                                   uint64_t *ret_differences, tb_error *err)
+{
+    tb__verify v = {.store = store, .say = say, .ctx = ctx};
+    tb_proof_log log;
+    tb_code code = tb_store_proof_log(store, &log, err);
+    if (code) return code;
+    if (!log.begun) tb__differs(&v, "There is no log of documents; the checkpoint is of %lld entries.", (long long)checkpoint->size);
+    else if (log.size < checkpoint->size)
+        tb__differs(&v, "The log of documents has %lld entries, and the checkpoint covers %lld: it is an older copy, or it was cut.",
+             (long long)log.size, (long long)checkpoint->size);
+    else if (!(code = compare_name(&v, checkpoint, err)))
+        code = compare_root(&v, checkpoint, err);
+    if (!code) *ret_differences = v.differences;
     return code;
 }
