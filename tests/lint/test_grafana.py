@@ -151,16 +151,16 @@ class Prometheus:
         self.process = subprocess.Popen(
             ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={folder / 'data'}", "--web.listen-address=127.0.0.1:0"],
             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-        self.said = []
-        for line in self.process.stderr:
-            self.said.append(line)
+        said, self.address, ready = [], None, False
+        while not (ready and self.address):  # it says these two in either order
+            line = self.process.stderr.readline()
+            if not line:
+                raise AssertionError("".join(said))
+            said.append(line)
+            ready = ready or "ready to receive" in line
             found = re.search(r'msg="Listening on" address=(\S+)', line)
             if found:
                 self.address = found[1]
-            if "ready to receive" in line:
-                break
-        else:
-            raise AssertionError("".join(self.said))
         self.reader = threading.Thread(target=self.process.stderr.read)
         self.reader.start()
 
