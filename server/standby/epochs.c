@@ -39,6 +39,19 @@ static void begin_question(question *q, const char *at, const char *ca, CURLM *m
     curl_multi_add_handle(multi, q->curl);
 }
 
+/* Releases the answer. */
+static epoch_answer read_answer(json_t *answer)
+{
+    const char *role = json_string_value(json_object_get(answer, "role"));
+    epoch_answer ret = {.epoch = json_integer_value(json_object_get(answer, "epoch")),
+                        .piece = json_integer_value(json_object_get(answer, "piece")),
+                        .primary = role && strcmp(role, "primary") == 0,
+                        .standby = role && strcmp(role, "standby") == 0};
+    if (ret.epoch > TB_EPOCH_MAX) ret = (epoch_answer){.epoch = 0};
+    json_decref(answer);
+    return ret;
+}
+
 static epoch_answer end_question(question *q, CURLM *multi)
 {
     long status = 0;
@@ -47,13 +60,7 @@ static epoch_answer end_question(question *q, CURLM *multi)
         curl_multi_remove_handle(multi, q->curl);
         curl_easy_cleanup(q->curl);
     }
-    json_t *answer = status == 200 && q->answer.len ? json_loadb(q->answer.data, q->answer.len, 0, NULL) : NULL;
-    const char *role = json_string_value(json_object_get(answer, "role"));
-    epoch_answer ret = {.epoch = json_integer_value(json_object_get(answer, "epoch")),
-                        .piece = json_integer_value(json_object_get(answer, "piece")),
-                        .primary = role && strcmp(role, "primary") == 0};
-    if (ret.epoch > TB_EPOCH_MAX) ret = (epoch_answer){.epoch = 0};
-    json_decref(answer);
+    const epoch_answer ret = read_answer(status == 200 && q->answer.len ? json_loadb(q->answer.data, q->answer.len, 0, NULL) : NULL);
     tb_buf_release(&q->answer);
     return ret;
 }
@@ -73,6 +80,13 @@ void epochs_ask(const char *const *urls, size_t n, const char *ca, epoch_answer 
     for (size_t i = 0; i < n; i++)
         ret[i] = end_question(&all[i], multi);
     curl_multi_cleanup(multi);
+}
+
+tb_code epochs_ask_one(primary_link *link, epoch_answer *ret, tb_error *err)
+{
+    const tb_code code = link_ask(link, &(link_request){.path = "/replica/epoch"}, err);
+    *ret = read_answer(!code && link->status == 200 ? link_json(link) : NULL);
+    return code;
 }
 
 void epochs_choose(link_options *o)

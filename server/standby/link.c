@@ -11,6 +11,7 @@
 
 #define CONNECT_MS 5000L
 #define BODY_MAX   ((size_t)1 << 20) /* of an answer that is kept whole */
+#define QUIET_S 30L
 #define POLL_MS    1000
 #define FINISH_POLL_MS  5
 #define FINISH_QUIET_US INT64_C(50000)  /* what has not come by then has not arrived */
@@ -202,7 +203,7 @@ static void prepare_exchange(primary_link *l, const link_request *q, const char 
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 5L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 5L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, q->quiet_s);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, q->quiet_s ? q->quiet_s : QUIET_S);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
@@ -270,10 +271,15 @@ static tb_code exchange(primary_link *l, const link_request *request, tb_error *
     return TB_OK;
 }
 
+json_t *link_json(const primary_link *l)
+{
+    return l->body.len ? json_loadb(l->body.data, l->body.len, 0, NULL) : NULL;
+}
+
 /* A program of schema 30 knows the name and "promotable". */
 static bool is_too_new(const primary_link *l)
 {
-    json_t *answer = l->status == 400 && l->body.len ? json_loadb(l->body.data, l->body.len, 0, NULL) : NULL;
+    json_t *answer = l->status == 400 ? link_json(l) : NULL;
     const char *field = json_string_value(json_object_get(answer, "Field"));
     const bool is = field && strcmp(field, "Tollbook-Replica") == 0;
     json_decref(answer);
@@ -301,9 +307,25 @@ void link_path_after(const tb_piece *last, int wait_s, char out[LINK_PATH_MAX])
         n += snprintf(out + n, LINK_PATH_MAX - (size_t)n, "%02x", last->chain[i]);
 }
 
+static bool take_none(void *ctx, const char *bytes, size_t len)
+{
+    (void)ctx, (void)bytes, (void)len;
+    return false;
+}
+
+tb_code link_has_piece(primary_link *l, const tb_piece *piece, bool *ret, tb_error *err)
+{
+    char path[LINK_PATH_MAX];
+    link_path_after(piece, 0, path);
+    const link_request request = {.path = path, .take = take_none};
+    const tb_code code = link_ask(l, &request, err);
+    *ret = !code && l->status == 200;
+    return code;
+}
+
 tb_code link_refusal(const primary_link *l, tb_error *err)
 {
-    json_t *answer = l->body.len ? json_loadb(l->body.data, l->body.len, 0, NULL) : NULL;
+    json_t *answer = link_json(l);
     const char *message = json_string_value(json_object_get(answer, "Message"));
     const tb_code code = tb_fail(err, TB_E_AWAY, NULL, "It answers %ld%s%.200s", l->status, message ? ": " : ".", message ? message : "");
     json_decref(answer);

@@ -4,6 +4,7 @@
 #define TOLLBOOK_SERVER_STANDBY_LINK_H
 
 #include <curl/curl.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -57,7 +58,7 @@ typedef struct primary_link {
 
 typedef struct link_request {
     const char *path; /* with its query */
-    long quiet_s;     /* it ends when nothing came for so long */
+    long quiet_s;     /* it ends when nothing came for so long; 0: half a minute */
     uint64_t from;    /* the first byte wanted, of the answer with this tag; 0: all */
     const char *tag;
     /* Gets the body of a 200 or 206, bit by bit; false ends the exchange. NULL: link.body does. */
@@ -71,6 +72,10 @@ void link_close(primary_link *l);
  * upgraded first. TB_OK: a whole answer came, or `take` ended it; l->status is any. TB_E_AWAY: none came, and err says why. TB_E_STOPPED: the
  * link was cut, or is finished. */
 TB_MUST_USE tb_code link_ask(primary_link *l, const link_request *request, tb_error *err);
+/* The last answer's body, to be released; NULL: it is not JSON. jansson reads nothing out of NULL. */
+json_t *link_json(const primary_link *l);
+/* Whether the server has this piece. l->status says more: 200 and 410 are answers. */
+TB_MUST_USE tb_code link_has_piece(primary_link *l, const tb_piece *piece, bool *ret, tb_error *err);
 /* "/replica/pieces?...": what follows this piece, for somebody who has it. */
 #define LINK_PATH_MAX (80 + 2 * TB_PIECE_CHAIN)
 void link_path_after(const tb_piece *last, int wait_s, char out[LINK_PATH_MAX]);

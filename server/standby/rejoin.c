@@ -5,15 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "standby/epochs.h"
 #include "tollbook/replica.h"
 
-#define QUIET_S  30L
 #define PATH_MOST 4096
 #define WRITE_AT ((size_t)1 << 20) /* bytes of pieces in memory from which on they are written */
 
@@ -32,39 +31,10 @@ typedef struct rejoin {
 
 /* --- where both agree --- */
 
-static bool take_none(void *ctx, const char *bytes, size_t len)
-{
-    (void)ctx, (void)bytes, (void)len;
-    return false;
-}
-
-/* Whether the primary has this piece. l->status says more: 200 and 410 are answers. */
-static tb_code has_piece(rejoin *r, const tb_piece *piece, bool *ret, tb_error *err)
-{
-    char path[LINK_PATH_MAX];
-    link_path_after(piece, 0, path);
-    const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_none};
-    const tb_code code = link_ask(&r->link, &request, err);
-    *ret = !code && r->link.status == 200;
-    return code;
-}
-
-static int64_t ask_epoch(rejoin *r)
-{
-    const link_request request = {.path = "/replica/epoch", .quiet_s = QUIET_S};
-    tb_error ignored;
-    if (link_ask(&r->link, &request, &ignored) || r->link.status != 200) return 0;
-    json_t *answer = json_loadb(r->link.body.data ? r->link.body.data : "", r->link.body.len, 0, NULL);
-    const int64_t epoch = json_integer_value(json_object_get(answer, "epoch"));
-    r->newest = json_integer_value(json_object_get(answer, "piece"));
-    json_decref(answer);
-    return epoch;
-}
-
 /* Whether the primary, which has refused it, keeps it no longer: a copy that was seeded lately has few pieces. */
 static bool is_trimmed(const rejoin *r, const tb_piece *piece)
 {
-    json_t *answer = json_loadb(r->link.body.data ? r->link.body.data : "", r->link.body.len, 0, NULL);
+    json_t *answer = link_json(&r->link);
     const char *field = json_string_value(json_object_get(answer, "Field"));
     const bool trimmed = field && strcmp(field, "after") == 0 && piece->number <= r->newest;
     json_decref(answer);
@@ -81,7 +51,7 @@ static tb_code find_shared(rejoin *r, tb_error *err)
     while (!code && high - low > 1) {
         const int64_t middle = low + (high - low) / 2;
         code = tb_store_piece_head(r->store, middle, &piece, err);
-        if (!code) code = has_piece(r, &piece, &there, err);
+        if (!code) code = link_has_piece(&r->link, &piece, &there, err);
         if (code) break;
         if (there) r->shared = piece;
         if (there || is_trimmed(r, &piece)) low = middle;
@@ -175,11 +145,15 @@ static tb_code set_aside(rejoin *r, tb_error *err)
 
 static tb_code look(rejoin *r, bool *ret_replace, tb_error *err)
 {
+    epoch_answer primary;
+    tb_error ignored;
     bool there;
     *ret_replace = false;
     r->link.epoch = r->own.last.epoch;
-    tb_code code = has_piece(r, &r->own.last, &there, err);
-    if (code || r->link.status != 410 || ask_epoch(r) <= r->own.last.epoch) return code;
+    tb_code code = link_has_piece(&r->link, &r->own.last, &there, err);
+    if (code || r->link.status != 410 || epochs_ask_one(&r->link, &primary, &ignored) || primary.epoch <= r->own.last.epoch)
+        return code;
+    r->newest = primary.piece;
     code = find_shared(r, err);
     *ret_replace = !code && r->shared.number;
     if (!code && !r->shared.number)

@@ -1,7 +1,6 @@
 #include "standby/standby.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +11,6 @@
 
 #define PAUSE_US      INT64_C(100000) /* before the first try again; doubled each time */
 #define PAUSE_MOST_US INT64_C(5000000)
-#define QUIET_S       30L
 #define BYTES_KEPT    ((size_t)8 << 20) /* of memory for pieces, for the next answer */
 #define TELL_US       INT64_C(1000000) /* the old primary is told so often that it is the primary no longer */
 #define GROUP         64 /* pieces that are applied in one transaction, */
@@ -68,11 +66,10 @@ static int64_t mono_us(void)
 
 static tb_code ask_state(standby *s, state *ret, tb_error *err)
 {
-    const link_request request = {.path = "/replica/status", .quiet_s = QUIET_S};
-    tb_code code = link_ask(&s->link, &request, err);
+    tb_code code = link_ask(&s->link, &(link_request){.path = "/replica/status"}, err);
     if (code) return code;
     if (s->link.status != 200) return link_refusal(&s->link, err);
-    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
+    json_t *answer = link_json(&s->link);
     const char *digest = json_string_value(json_object_get(answer, "digest"));
     *ret = (state){.piece = json_integer_value(json_object_get(answer, "piece"))};
     if (digest) snprintf(ret->digest, sizeof ret->digest, "%s", digest);
@@ -95,26 +92,16 @@ static void end(standby *s, const char *reason)
     snprintf(s->reason, sizeof s->reason, "%s", reason);
 }
 
-static bool take_none(void *ctx, const char *bytes, size_t len)
-{
-    (void)ctx, (void)bytes, (void)len;
-    return false;
-}
-
 /* Whether the primary has a higher epoch, and the oldest piece that is kept here: then a start finds where both agree. */
 static bool can_rejoin(standby *s)
 {
-    char path[LINK_PATH_MAX];
-    const link_request epoch = {.path = "/replica/epoch", .quiet_s = QUIET_S}, piece = {.path = path, .quiet_s = QUIET_S, .take = take_none};
+    epoch_answer primary;
     tb_piece oldest;
     tb_error ignored;
-    if (link_ask(&s->link, &epoch, &ignored) || s->link.status != 200) return false;
-    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
-    const bool higher = json_integer_value(json_object_get(answer, "epoch")) > s->last.epoch;
-    json_decref(answer);
-    if (!higher || s->options.oldest(s->options.ctx, &oldest, &ignored)) return false;
-    link_path_after(&oldest, 0, path);
-    return link_ask(&s->link, &piece, &ignored) == TB_OK && s->link.status == 200;
+    bool there = false;
+    if (epochs_ask_one(&s->link, &primary, &ignored) || primary.epoch <= s->last.epoch) return false;
+    if (s->options.oldest(s->options.ctx, &oldest, &ignored)) return false;
+    return link_has_piece(&s->link, &oldest, &there, &ignored) == TB_OK && there;
 }
 
 /* Ends applying for good, and says what is here and what is there. */
@@ -242,14 +229,10 @@ static void note_current(standby *s, int64_t at_us)
  * more than the other one, which takes them from here; or it cannot be asked just now. TB_OK: it is the end. */
 static tb_code check_gone(standby *s, tb_error *err)
 {
-    const link_request request = {.path = "/replica/epoch", .quiet_s = QUIET_S};
-    tb_code code = link_ask(&s->link, &request, err);
-    if (code || s->link.status != 200) return code;
-    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
-    const char *role = json_string_value(json_object_get(answer, "role"));
-    const bool lags = role && strcmp(role, "standby") == 0 && json_integer_value(json_object_get(answer, "epoch")) <= s->last.epoch &&
-                      json_integer_value(json_object_get(answer, "piece")) < s->last.number;
-    json_decref(answer);
+    epoch_answer other;
+    const tb_code code = epochs_ask_one(&s->link, &other, err);
+    if (code) return code;
+    const bool lags = other.standby && other.epoch <= s->last.epoch && other.piece < s->last.number;
     return lags ? tb_fail(err, TB_E_AWAY, NULL, "It is a standby, and has fewer pieces than this copy.") : TB_OK;
 }
 
@@ -258,7 +241,7 @@ static tb_code follow(standby *s, tb_error *err)
     char path[LINK_PATH_MAX];
     const int64_t asked_us = mono_us();
     link_path_after(&s->last, STANDBY_WAIT_S, path);
-    const link_request request = {.path = path, .quiet_s = QUIET_S, .take = take_bytes, .ctx = s};
+    const link_request request = {.path = path, .take = take_bytes, .ctx = s};
     s->link.epoch = s->last.epoch;
     if (s->bytes.cap > BYTES_KEPT) tb_buf_release(&s->bytes);
     s->bytes.len = 0;
@@ -389,7 +372,7 @@ static bool take_over(standby *s)
 /* Whether the old primary knows by now. *ret_twin: it is a primary, of an epoch that no promotion here ends. */
 static bool has_heard(standby *s, bool *ret_twin)
 {
-    json_t *answer = json_loadb(s->link.body.data ? s->link.body.data : "", s->link.body.len, 0, NULL);
+    json_t *answer = link_json(&s->link);
     const char *key = json_string_value(json_object_get(answer, "ErrorKey"));
     const char *role = json_string_value(json_object_get(answer, "role"));
     const bool heard = (key && strcmp(key, "replica.superseded") == 0) || (role && strcmp(role, "primary") != 0);
@@ -401,7 +384,7 @@ static bool has_heard(standby *s, bool *ret_twin)
 /* Tells every address at which a primary may be until it has heard, since it may come back. */
 static void tell_others(standby *s)
 {
-    const link_request request = {.path = "/replica/status", .quiet_s = QUIET_S};
+    const link_request request = {.path = "/replica/status"};
     link_options *o = &s->link.options;
     bool heard[LINK_URLS_MAX] = {false}, twin;
     size_t left = o->n_urls;
