@@ -1,4 +1,4 @@
-/* The rule of percentiles, which bills and `percentile` share. */
+/* Percentiles: which value counts, and how it is found. */
 #ifndef TOLLBOOK_BASE_RANK_H
 #define TOLLBOOK_BASE_RANK_H
 
@@ -13,5 +13,9 @@ static inline size_t tb__discarded(tb_decimal percent, size_t n)
         hundred *= 10;
     return (size_t)((hundred - percent.mantissa) * (tb_i128)n / hundred);
 }
+
+/* Reorders n values, n > rank, so that values[rank] is what it would be in ascending order, with no larger one before it and no
+ * smaller one behind it, and returns it. At most some n log n steps, in any order. */
+tb_i128 tb__put_rank(tb_i128 *values, size_t n, size_t rank);
 
 #endif

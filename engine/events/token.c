@@ -52,10 +52,7 @@ bool tb_event_token_read(const uint8_t secret[TB_EVENT_SECRET], const tb_event_s
 {
     uint8_t raw[RAW_MAX], mac[MAC];
     size_t len = 0;
-    if (sodium_base642bin(raw, sizeof raw, token.data, token.len, NULL, &len, NULL,
-                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
-        len < 3 + 8 + MAC)
-        return false;
+    if (!tb_base64_read(token, TB_BASE64_URL, raw, sizeof raw, &len) || len < 3 + 8 + MAC) return false;
     len -= MAC;
     make_mac(secret, scope, raw, len, mac);
     if (sodium_memcmp(mac, raw + len, MAC) != 0) return false;

@@ -38,25 +38,23 @@ static bool is_base64_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
 }
 
-/* sodium_base642bin takes some bytes from 128 on for letters, so letters are looked at here. It refuses unused bits and wrong
- * padding. */
+/* The last letters alone may have unused bits or a wrong padding. */
 bool tb__proof_is_base64(tb_text text)
 {
     uint8_t last[3];
-    size_t letters = text.len;
+    size_t letters = text.len, len;
     if (text.len == 0 || text.len % 4 != 0) return false;
     while (letters > text.len - 2 && text.data[letters - 1] == '=')
         letters--;
     for (size_t i = 0; i < letters; i++)
         if (!is_base64_letter(text.data[i])) return false;
-    return sodium_base642bin(last, sizeof last, text.data + text.len - 4, 4, NULL, NULL, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+    return tb_base64_read((tb_text){text.data + text.len - 4, 4}, TB_BASE64, last, sizeof last, &len);
 }
 
 bool tb__proof_bytes(tb_text text, uint8_t *out, size_t size)
 {
     size_t len;
-    return text.len == (size + 2) / 3 * 4 && tb__proof_is_base64(text) &&
-           sodium_base642bin(out, size, text.data, text.len, NULL, &len, NULL, sodium_base64_VARIANT_ORIGINAL) == 0 && len == size;
+    return tb_base64_read(text, TB_BASE64, out, size, &len) && len == size;
 }
 
 void tb__proof_add_base64(tb_buf *out, const uint8_t *bytes, size_t len)

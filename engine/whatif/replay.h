@@ -149,9 +149,4 @@ TB_MUST_USE tb_code tb__unpriced_list(tb_whatif *w, size_t number, tb_error *err
 /* Before, after, and the changes computed from them. */
 tb_whatif_change tb__change_of(tb_i128 before, tb_i128 after, int minor_digits);
 
-/* --- select.c --- */
-
-/* The k-th smallest (from 0) of n values, n > k; they end up in another order. */
-tb_i128 tb__select(tb_i128 *values, size_t n, size_t k);
-
 #endif

@@ -1,5 +1,6 @@
 /* A scenario's result from the numbers of the replay: a group for each currency, its accounts and
  * months with what changes, who wins and loses, and the spread of the changes. All in one arena. */
+#include "base/rank.h"
 #include "whatif/replay.h"
 
 #include <inttypes.h>
@@ -49,9 +50,9 @@ static tb_whatif_spread spread_of(tb_i128 *values, size_t n, int scale)
 {
     tb_whatif_spread s = {.n = n};
     if (n == 0) return s;
-    s.p5 = (tb_decimal){tb__select(values, n, rank(n, 5)), scale};
-    s.p50 = (tb_decimal){tb__select(values, n, rank(n, 50)), scale};
-    s.p95 = (tb_decimal){tb__select(values, n, rank(n, 95)), scale};
+    s.p5 = (tb_decimal){tb__put_rank(values, n, rank(n, 5)), scale};
+    s.p50 = (tb_decimal){tb__put_rank(values, n, rank(n, 50)), scale};
+    s.p95 = (tb_decimal){tb__put_rank(values, n, rank(n, 95)), scale};
     return s;
 }
 

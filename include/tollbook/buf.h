@@ -64,6 +64,11 @@ bool tb_csv_cell_plain(const char *text, size_t len);
 /* TB_OK, or TB_E_NOMEM with a sentence naming the maximum. */
 TB_MUST_USE tb_code tb_buf_check(const tb_buf *buf, tb_error *err);
 
+/* With padding, or RFC 4648's alphabet for URLs without it. */
+typedef enum tb_base64 { TB_BASE64, TB_BASE64_URL } tb_base64;
+/* Decodes the one text that these bytes have. false: it is none, or does not fit into `size` bytes. */
+bool tb_base64_read(tb_text text, tb_base64 form, void *out, size_t size, size_t *ret_len);
+
 TB_API_END
 
 #endif

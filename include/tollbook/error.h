@@ -102,7 +102,7 @@ TB_API_BEGIN
       "This database is not replicated: serve it with --replicas.")                                \
     X(REPLICA_GONE, 65, 2, 410, "replica.gone",                                                    \
       "The next piece is not kept here: begin from a new base.")                                   \
-    X(REPLICA_READ_ONLY, 66, 1, 503, "replica.read_only",                                          \
+    X(REPLICA_READ_ONLY, 66, 2, 503, "replica.read_only",                                          \
       "This is a standby: write to its primary.")                                                  \
     X(REPLICA_SUPERSEDED, 67, 2, 503, "replica.superseded",                                        \
       "Another server has taken this one's place: write to it.")                                   \

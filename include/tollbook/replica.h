@@ -7,7 +7,11 @@
  *
  * Replication is a property of the file. A copy begins as a whole copy of it (tb_store_backup) and applies the pieces that
  * come after. An upgrade of the schema is a piece, too: a copy takes the same steps. Switching replication off and on
- * again begins a new chain: a copy then has to be made anew. */
+ * again begins a new chain: a copy then has to be made anew.
+ *
+ * A file that has taken a piece is marked as a copy, in its head (TB_COPY_APPLICATION_ID): no table has the mark, so no piece
+ * and no digest does. tb_store_open refuses to write it (TB_E_REPLICA_READ_ONLY), except as a copy, until it is promoted or
+ * restored (archive.h). A backup or a base of it has no mark. */
 #ifndef TOLLBOOK_REPLICA_H
 #define TOLLBOOK_REPLICA_H
 
@@ -34,6 +38,7 @@ typedef struct tb_replication {
     int64_t first; /* number of the oldest piece kept */
     int64_t bytes; /* of all pieces kept, compressed */
     int64_t superseded; /* the epoch of the file that took this one's place; 0: none has, as far as it knows */
+    bool copied;        /* it is marked as a copy */
 } tb_replication;
 
 /* A standby that may take the primary's place. The primary keeps the list in a table of the file, so that it is in the
@@ -98,6 +103,9 @@ bool tb_piece_follows(const tb_piece *piece, const tb_piece *before);
 TB_MUST_USE tb_code tb_store_apply_piece(tb_store *store, const tb_piece *piece, tb_error *err);
 /* Several in one transaction, all or none: one wait for the disk. */
 TB_MUST_USE tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n, tb_error *err);
+
+/* Marks a whole base as a copy before its first piece comes. Nobody else has the file open, and nothing is left beside it. */
+TB_MUST_USE tb_code tb_store_mark_base(const char *path, tb_error *err);
 
 /* Whether the pieces that were applied last, or a part of them, changed keys. */
 bool tb_store_applied_keys(const tb_store *store);

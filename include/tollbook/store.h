@@ -23,7 +23,9 @@
 
 TB_API_BEGIN
 
-#define TB_APPLICATION_ID 0x746f6c6c /* "toll" */
+/* SQLite's application_id of a database, and of a standby's copy that was not promoted (replica.h). */
+#define TB_APPLICATION_ID      0x746f6c6c /* "toll" */
+#define TB_COPY_APPLICATION_ID 0x746f6c63 /* "tolc" */
 
 typedef struct tb_store tb_store;
 

@@ -12,18 +12,7 @@
 
 static void answer_file(request *r, const console_file *f, const char *caching)
 {
-    tb_error err;
-    if (!request_not_modified(r, f->tag)) {
-        if (query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))) {
-            request_answer_static(r, f->bytes, f->len, f->type);
-            r->reply.zipped = true;
-        } else if (gzip_decode(f->bytes, f->len, f->plain_len, request_text(r), &err) == TB_OK) {
-            request_answer_text(r, 200, f->type);
-        } else {
-            request_fail_as(r, &err);
-            return;
-        }
-    }
+    if (!request_not_modified(r, f->tag) && !request_answer_zipped(r, &f->content, f->type)) return;
     r->reply.tagged = true;
     r->reply.cache = caching;
 }

@@ -2,16 +2,12 @@
 #ifndef TOLLBOOK_SERVER_API_CONSOLE_H
 #define TOLLBOOK_SERVER_API_CONSOLE_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "tollbook/store.h"
+#include "http/request.h"
 
 typedef struct console_file {
     const char *name; /* as in its address: with the hash of its content */
     const char *type;
-    const char *bytes; /* gzip */
-    size_t len, plain_len;
+    zipped_text content;
     tb_hash128 tag;
 } console_file;
 

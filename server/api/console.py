@@ -7,12 +7,13 @@ it reaches, so that a browser may keep each name for ever. What names another fi
 href in index.html, import and new URL(..., import.meta.url) in scripts, url() and @import in style
 sheets. A name that leads to no file stops the build.
 """
-import gzip
 import hashlib
 import pathlib
 import posixpath
 import re
 import sys
+
+from literal import literal, zipped
 
 TYPES = {
     ".css": "text/css; charset=utf-8",
@@ -117,19 +118,11 @@ def served_names(files):
     return names
 
 
-def literal(data):
-    """A C string of any bytes, in lines. Three octal digits end an escape."""
-    lines = []
-    for at in range(0, len(data), 24):
-        lines.append('    "' + "".join(f"\\{byte:03o}" for byte in data[at:at + 24]) + '"')
-    return "\n".join(lines)
-
-
 def row(name, path, plain, tag):
-    zipped = gzip.compress(plain, 9, mtime=0)
+    content = zipped(plain)
     kind = TYPES[posixpath.splitext(path)[1]]
     tags = ", ".join(f"UINT64_C(0x{tag[at:at + 16]})" for at in (0, 16))
-    return (f'    {{"{name}", "{kind}",\n{literal(zipped)},\n     {len(zipped)}, {len(plain)}, {{{tags}}}}},\n')
+    return (f'    {{"{name}", "{kind}", {{\n{literal(content)},\n     {len(content)}, {len(plain)}}}, {{{tags}}}}},\n')
 
 
 def main(folder, library, output):

@@ -43,10 +43,7 @@ static bool read_cursor(int64_t account, tb_text cursor, unsigned char bytes[CUR
 {
     unsigned char check[CURSOR_CHECK];
     size_t len = 0;
-    if (sodium_base642bin(bytes, CURSOR_BYTES, cursor.data, cursor.len, NULL, &len, NULL,
-                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
-        len <= CURSOR_CHECK)
-        return false;
+    if (!tb_base64_read(cursor, TB_BASE64_URL, bytes, CURSOR_BYTES, &len) || len <= CURSOR_CHECK) return false;
     *ret_id = (tb_text){(const char *)bytes + CURSOR_CHECK, len - CURSOR_CHECK};
     check_of(account, *ret_id, check);
     return memcmp(check, bytes, CURSOR_CHECK) == 0;

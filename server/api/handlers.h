@@ -190,10 +190,7 @@ void api_readyz(request *r);
 void api_metrics(request *r);
 void api_openapi(request *r);
 
-/* The document, made of docs/openapi.yaml when building. */
-extern const char openapi_json[];
-extern const size_t openapi_json_len;
-extern const char countries_json[];
-extern const size_t countries_json_len;
+/* Made when building: of docs/openapi.yaml, and of Debian's iso-codes. */
+extern const zipped_text openapi_json, countries_json;
 
 #endif

@@ -404,5 +404,5 @@ void api_metrics(request *r)
 
 void api_openapi(request *r)
 {
-    request_answer_static(r, openapi_json, openapi_json_len, "application/json");
+    request_answer_zipped(r, &openapi_json, "application/json");
 }

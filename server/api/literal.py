@@ -1,19 +1,24 @@
-"""A JSON document inside a C file, as a constant that the server answers with."""
+"""Bytes inside a C file, as constants that the server answers with: compressed, as most clients take them so."""
+import gzip
 import json
 
-LINE = 96
+
+def zipped(data):
+    return gzip.compress(data, 9, mtime=0)
 
 
-def literal(text):
-    """A C string literal of ASCII text."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def literal(data):
+    """A C string of any bytes, in lines. Three octal digits end an escape."""
+    lines = []
+    for at in range(0, len(data), 24):
+        lines.append('    "' + "".join(f"\\{byte:03o}" for byte in data[at:at + 24]) + '"')
+    return "\n".join(lines)
 
 
 def write(document, target, name, origin):
-    text = json.dumps(document, separators=(",", ":"))
-    pieces = [text[at:at + LINE] for at in range(0, len(text), LINE)]
+    """A JSON document, which request_answer_zipped takes."""
+    plain = json.dumps(document, separators=(",", ":")).encode("ascii")
     with open(target, "w", encoding="ascii") as file:
         file.write(f'/* Made of {origin}. */\n'
-                   f'#include "api/handlers.h"\n\nconst char {name}[] =\n')
-        file.write("\n".join("    " + literal(piece) for piece in pieces))
-        file.write(f";\nconst size_t {name}_len = sizeof {name} - 1;\n")
+                   f'#include "api/handlers.h"\n\nstatic const char bytes[] =\n{literal(zipped(plain))};\n\n'
+                   f'const zipped_text {name} = {{bytes, sizeof bytes - 1, {len(plain)}}};\n')

@@ -81,7 +81,7 @@ void api_user(request *r)
 
 void api_country(request *r)
 {
-    request_answer_static(r, countries_json, countries_json_len, "application/json");
+    request_answer_zipped(r, &countries_json, "application/json");
 }
 
 void api_nothing(request *r)

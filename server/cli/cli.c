@@ -295,9 +295,19 @@ tb_code cli_try_open(const cli_call *call, bool write, int64_t now_us, tb_store 
     return tb_store_open(cli_text(call, "db"), &options, ret_store, err);
 }
 
+/* Where the configuration file, which is the machine's, names the primary of a copy. */
+static void say_primary(const cli_call *call)
+{
+    const config *file = config_in_use();
+    for (size_t i = 0; file && i < file->n; i++)
+        if (strcmp(file->rows[i].option->name, "standby-of") == 0)
+            cli_say(call, "By line %u of %s its primary is %s.", file->rows[i].line, file->path, file->rows[i].text);
+}
+
 int cli_open_failed(const cli_call *call, bool write, const tb_error *err)
 {
     const int status = cli_fail(call, NULL, err);
+    if (err->code == TB_E_REPLICA_READ_ONLY) say_primary(call);
     if (err->code != TB_E_LOCKED || !write) return status;
     if (hint_takes(call->command, "server")) show_remote_form(call, err);
     else

@@ -591,8 +591,7 @@ static tb_code take_file(op_call *o, const json_t *file, tb_error *err)
     if (!bytes) return tb_no_memory(err);
     if (!json_is_string(name) || !json_is_string(text) ||
         (o->out.fd >= 0 && !is_made_name(json_string_value(name))) ||
-        sodium_base642bin(bytes, size, json_string_value(text), json_string_length(text), NULL, &len,
-                          NULL, sodium_base64_VARIANT_ORIGINAL))
+        !tb_base64_read((tb_text){json_string_value(text), json_string_length(text)}, TB_BASE64, bytes, size, &len))
         code = tb_fail(err, TB_E_BAD_INPUT, NULL, "The answer is not tollbook's. Check the URL.");
     if (!code && !(cli_given(o->call, "resume") && !is_wanted(o, json_string_value(name), mark ? mark : "")))
         code = put_file(o, json_string_value(name), (const char *)bytes, len, err);

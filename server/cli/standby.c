@@ -108,12 +108,6 @@ int cli_read_standby(const cli_call *call, server_options *o)
     return 0;
 }
 
-static ino_t file_number(const char *path)
-{
-    struct stat is;
-    return stat(path, &is) == 0 ? is.st_ino : 0;
-}
-
 int cli_seed_standby(const cli_call *call, server_options *o)
 {
     seed_options options = {.link = o->copy.link, .db = o->db, .check = tb_verify, .note = message_note, .warn = message_error};
@@ -123,10 +117,8 @@ int cli_seed_standby(const cli_call *call, server_options *o)
     options.link = o->copy.link;
     const bool there = access(o->db, F_OK) == 0;
     if (!there && errno != ENOENT) return 0;
-    const ino_t before = file_number(o->db);
     signals_let(true);
     const tb_code code = there ? rejoin_copy(&options, &err) : seed_copy(&options, &err);
     signals_let(false);
-    o->copy.seeded = file_number(o->db) != before;
     return code ? cli_fail(call, NULL, &err) : 0;
 }

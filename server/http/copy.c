@@ -10,7 +10,6 @@
 
 #include "http/clock.h"
 #include "http/jobs/background.h"
-#include "http/marks.h"
 #include "http/message.h"
 #include "http/replicas.h"
 #include "http/server.h"
@@ -25,7 +24,6 @@ struct copy_server {
     bool started;
     pthread_mutex_t promoting; /* one at a time */
     bool force;                /* of the promotion that runs */
-    int64_t marked;            /* the epoch beside the file (marks.h); of the standby's thread */
     /* The verification: */
     pthread_t verifier;
     bool verifies;
@@ -68,11 +66,6 @@ static tb_code apply(void *ctx, const tb_piece *pieces, size_t n, tb_error *err)
     write_job job = {.run = run_apply, .owner = &a, .alone = true, .bare = true};
     for (size_t i = 0; i < n; i++)
         job.bytes += pieces[i].len;
-    if (n && pieces[n - 1].epoch > c->marked) { /* first, so that no crash leaves a copy that does not look like one */
-        const tb_code code = mark_copy(c->server->options.db, pieces[n - 1].epoch, err);
-        if (code) return code;
-        c->marked = pieces[n - 1].epoch;
-    }
     return writer_run(c->server->writer, &job, err);
 }
 
@@ -95,9 +88,9 @@ static tb_code check_promotion(const copy_server *c, tb_error *err)
     return TB_OK;
 }
 
-/* Of a standby that its primary has not listed yet, no answer was waited for. What has come from no primary since its own promotion
- * may be the last primary's own file, which no list names: the first server of two starts so, and one that starts again. On the
- * standby's thread. */
+/* Of a standby that its primary has not listed yet, no answer was waited for. A file that has taken no piece since its own
+ * promotion may be the last primary's own, which no list names: the first server of two starts so, and one that starts again. On
+ * the standby's thread. */
 static tb_code check_listed(const copy_server *c, tb_error *err)
 {
     tb_standby list[TB_STANDBYS_MAX];
@@ -108,7 +101,7 @@ static tb_code check_listed(const copy_server *c, tb_error *err)
     if (!code) code = tb_store_standbys(c->reader, list, &n, err);
     if (!code) code = tb_store_replication(c->reader, &now, err);
     tb_store_read_end(c->reader);
-    if (code || now.last.epoch > c->marked) return code;
+    if (code || !now.copied) return code;
     while (at < n && strcmp(list[at].name, c->options.link.name) != 0)
         at++;
     return at < n ? TB_OK : tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy does not hold the piece that lists it as a standby (%s): "
@@ -187,19 +180,6 @@ static void name_address(const server *s, char out[TB_STANDBY_URL + 1])
     else if (!all) snprintf(out, TB_STANDBY_URL + 1, "http%s://%.150s", s->options.tls ? "s" : "", where);
 }
 
-/* What was fetched at this start is a copy before its first piece comes, whatever the file before it was. */
-static tb_code read_mark(copy_server *c, tb_error *err)
-{
-    const char *db = c->server->options.db;
-    tb_replication now;
-    c->marked = mark_copy_epoch(db);
-    if (!c->options.seeded) return TB_OK;
-    const tb_code code = tb_store_replication(c->reader, &now, err);
-    if (code) return code;
-    c->marked = now.last.epoch;
-    return mark_copy(db, c->marked, err);
-}
-
 tb_code copy_open(server *s, copy_server **ret, tb_error *err)
 {
     if (!s->options.copy.link.url) return TB_OK;
@@ -222,7 +202,6 @@ tb_code copy_open(server *s, copy_server **ret, tb_error *err)
                                .note = message_note, .warn = message_error};
     tb_code code = tb_store_open(s->options.db, &(tb_store_options){.copy = true}, &c->reader, err);
     if (!code) code = standby_new(&o, &c->standby, err);
-    if (!code) code = read_mark(c, err);
     if (code) copy_free(c);
     else *ret = c;
     return code;

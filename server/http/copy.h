@@ -13,7 +13,6 @@ typedef struct copy_options {
     link_options link; /* url NULL: this server is no copy */
     int64_t max_lag_us;
     tb_check check; /* of the whole copy */
-    bool seeded;    /* the file was fetched at this start */
     const char *own_url; /* where this server is reached; NULL: at its first address */
 } copy_options;
 

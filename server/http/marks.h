@@ -1,10 +1,6 @@
 /* When a database was last backed up, and last verified. `backup` and `verify` only read the database, beside a server
  * that holds the writer's lock, so they note the time in a file beside it: FILE.last-backup, FILE.last-verify or, for a
- * base of `backup --follow`, FILE.last-base, as RFC 3339 and a line end.
- *
- * FILE.copy-epoch has the epoch of the last pieces that FILE took from a primary, in digits and a line end. A promotion raises the epoch
- * of the file alone: where that is not higher, the file is a copy that nobody has promoted. It is no row of the database, as copies
- * have the same rows as their primary. */
+ * base of `backup --follow`, FILE.last-base, as RFC 3339 and a line end. */
 #ifndef TOLLBOOK_SERVER_HTTP_MARKS_H
 #define TOLLBOOK_SERVER_HTTP_MARKS_H
 
@@ -31,10 +27,5 @@ typedef enum mark_kind {
 TB_MUST_USE tb_code mark_set(const char *db, mark_kind which, int64_t now_us, tb_error *err);
 /* false: it was never noted, or cannot be read. */
 bool mark_read(const char *db, mark_kind which, int64_t *ret_us);
-
-/* On disk when it returns. TB_E_IO: the message names the file. */
-TB_MUST_USE tb_code mark_copy(const char *db, int64_t epoch, tb_error *err);
-int64_t mark_copy_epoch(const char *db); /* 0: it was never a copy */
-void mark_copy_end(const char *db);
 
 #endif

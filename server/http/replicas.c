@@ -6,7 +6,6 @@
 
 #include "http/acknowledge.h"
 #include "http/clock.h"
-#include "http/marks.h"
 #include "http/message.h"
 #include "standby/epochs.h"
 
@@ -14,22 +13,6 @@
 #define TRIM_WAIT_US INT64_C(60000000)
 #define ASK_WAIT_US  INT64_C(3000000)
 #define TRY_AGAIN_US INT64_C(1000000)
-
-tb_code replicas_check_copy(const server *s, tb_error *err)
-{
-    const int64_t marked = s->options.copy.link.url || s->options.idle ? 0 : mark_copy_epoch(s->options.db);
-    tb_store *store;
-    tb_replication now;
-    if (!marked) return TB_OK;
-    tb_code code = tb_store_open(s->options.db, &(tb_store_options){.copy = true}, &store, err);
-    if (code) return code;
-    code = tb_store_replication(store, &now, err);
-    tb_store_close(store);
-    if (code || !now.last.number || now.last.epoch > marked) return code;
-    return tb_fail(err, TB_E_USAGE, NULL, "%.250s is a copy that was never promoted: served without --standby-of it would be a second "
-                   "primary. Give --standby-of its primary, or make it the primary with `promote`, or a database of its own with `replica off`.",
-                   s->options.db);
-}
 
 static tb_code switch_on(tb_store *store, void *ctx, tb_error *err)
 {
@@ -97,7 +80,6 @@ tb_code replicas_open(server *s, tb_error *err)
     if (s->replicated || !s->options.replicas || s->options.copy.link.url) return TB_OK;
     code = tb_store_write(s->store, switch_on, s, err);
     if (code) return code;
-    mark_copy_end(s->options.db); /* of a file that was here before, or of this one's pieces before `replica off` */
     s->replicated = true;
     message_say(MESSAGE_INFO, "replication of %s is on: each commit makes a piece, also of commands and without --replicas, until "
                 "`replica off`.", s->options.db);

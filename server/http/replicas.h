@@ -5,9 +5,6 @@
 
 #include "http/server.h"
 
-/* Before the file is opened: TB_E_USAGE: it is a copy that nobody has promoted (marks.h), and would
- * be served as a primary. */
-TB_MUST_USE tb_code replicas_check_copy(const server *s, tb_error *err);
 /* With the writing store open: switches replication on if the options say so, and sets s->replicated. */
 TB_MUST_USE tb_code replicas_open(server *s, tb_error *err);
 /* With all sources of the pool set: what this server does by itself rests or runs, as its role is. Any thread. */

@@ -70,6 +70,21 @@ void request_answer_static(request *r, const char *bytes, size_t len, const char
                        .bytes = bytes, .len = len, .compressible = true};
 }
 
+bool request_answer_zipped(request *r, const zipped_text *text, const char *content_type)
+{
+    tb_error err;
+    if (query_accepts_gzip(request_header(r, HEADER_ACCEPT_ENCODING))) {
+        request_answer_static(r, text->bytes, text->len, content_type);
+        r->reply.zipped = true;
+    } else if (gzip_decode(text->bytes, text->len, text->plain_len, request_text(r), &err) == TB_OK) {
+        request_answer_text(r, 200, content_type);
+    } else {
+        request_fail_as(r, &err);
+        return false;
+    }
+    return true;
+}
+
 void request_answer_empty(request *r, unsigned status)
 {
     r->reply = (reply){.kind = REPLY_EMPTY, .status = status};

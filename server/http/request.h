@@ -147,6 +147,13 @@ void request_fail_at(request *r, const tb_error *err);
 tb_buf *request_text(request *r);
 void request_answer_text(request *r, unsigned status, const char *content_type);
 void request_answer_static(request *r, const char *bytes, size_t len, const char *content_type);
+/* Text that was compressed by gzip when building. */
+typedef struct zipped_text {
+    const char *bytes;
+    size_t len, plain_len;
+} zipped_text;
+/* Answers with it, as the client takes it. false: it could not be decompressed, and the failure is the answer. */
+bool request_answer_zipped(request *r, const zipped_text *text, const char *content_type);
 void request_answer_empty(request *r, unsigned status);
 /* 200 with the pieces of source, which is released after the answer, or if it cannot be sent. */
 void request_answer_stream(request *r, stream_source source, const char *content_type);

@@ -79,10 +79,11 @@ static tb_code open_writing(server *s, tb_error *err)
         .clock = s->options.clock, .copy = s->options.copy.link.url != NULL,
         .usage = usage_servers_client(s->options.usage)};
     upgrade_watch watch;
-    tb_code code = replicas_check_copy(s, err);
-    if (code) return code;
     upgrade_watch_begin(&watch, s->options.db, &options);
-    code = tb_store_open(s->options.db, &options, &s->store, err);
+    tb_code code = tb_store_open(s->options.db, &options, &s->store, err);
+    options.copy = s->options.idle; /* the console shows also what may not be written */
+    if (options.copy && (code == TB_E_REPLICA_READ_ONLY || code == TB_E_REPLICA_SUPERSEDED))
+        code = tb_store_open(s->options.db, &options, &s->store, err);
     if (code == TB_OK && s->mover) mover_opened(s->mover, s->store);
     uint64_t version = 0;
     uint8_t random[TB_EVENT_SECRET];

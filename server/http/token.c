@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 #include <jwt.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,9 +76,7 @@ static json_t *read_part(const char *part, size_t len)
 {
     unsigned char bytes[TOKEN_TEXT_MAX];
     size_t n = 0;
-    if (sodium_base642bin(bytes, sizeof bytes, part, len, NULL, &n, NULL,
-                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0)
-        return NULL;
+    if (!tb_base64_read((tb_text){part, len}, TB_BASE64_URL, bytes, sizeof bytes, &n)) return NULL;
     json_t *object = json_loadb((const char *)bytes, n, JSON_REJECT_DUPLICATES, NULL);
     if (json_is_object(object)) return object;
     json_decref(object);
@@ -92,6 +89,7 @@ static json_t *read_part(const char *part, size_t len)
 static bool read_token(const char *text, const char *algorithm, token_claims *claims)
 {
     unsigned char bytes[TOKEN_TEXT_MAX];
+    size_t n;
     const char *payload = strchr(text, '.');
     const char *signature = payload ? strchr(payload + 1, '.') : NULL;
     if (!signature) return false;
@@ -103,8 +101,7 @@ static bool read_token(const char *text, const char *algorithm, token_claims *cl
     json_t *claimed = read_part(payload + 1, (size_t)(signature - payload - 1));
     good = claimed && read_claims(claimed, claims);
     json_decref(claimed);
-    return good && sodium_base642bin(bytes, sizeof bytes, signature + 1, strlen(signature + 1), NULL, NULL, NULL,
-                                     sodium_base64_VARIANT_URLSAFE_NO_PADDING) == 0;
+    return good && tb_base64_read((tb_text){signature + 1, strlen(signature + 1)}, TB_BASE64_URL, bytes, sizeof bytes, &n);
 }
 
 bool token_check(const token_key *key, tb_text text, int64_t now_s, token_claims *ret_claims)

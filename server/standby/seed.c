@@ -79,6 +79,7 @@ static tb_code finish(const seed *s, tb_error *err)
     tb_piece last;
     o->note("%s: %" PRIu64 " bytes have come, and are checked", o->db, s->base.done);
     tb_code code = base_fetch_check(&s->base, o->check, &last, err);
+    if (!code) code = tb_store_mark_base(s->partial, err);
     remove_beside(s->partial);
     if (code) return code;
     /* The log of a file that was there before is gone for good before the new file has its name: after a crash it would be read as

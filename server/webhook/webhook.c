@@ -27,8 +27,7 @@ static bool parse_secret(const char *text, size_t len, webhook_secret *ret)
 {
     const size_t prefix = strlen(PREFIX);
     if (len <= prefix || memcmp(text, PREFIX, prefix) != 0) return false;
-    return sodium_base642bin(ret->bytes, sizeof ret->bytes, text + prefix, len - prefix, NULL, &ret->len,
-                             NULL, sodium_base64_VARIANT_ORIGINAL) == 0 &&
+    return tb_base64_read((tb_text){text + prefix, len - prefix}, TB_BASE64, ret->bytes, sizeof ret->bytes, &ret->len) &&
            ret->len >= WEBHOOK_SECRET_MIN;
 }
 

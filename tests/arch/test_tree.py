@@ -19,7 +19,8 @@ SECRET = re.compile("|".join([
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK|not (yet )?imple" r"mented)\b")
 BANNED = re.compile(r"(?<![\w.>])(strcpy|strcat|strncpy|strncat|sprintf|vsprintf|strtok|strtok_r|gets"
                     r"|atoi|atol|atoll|atof|sscanf|fscanf|scanf|alloca|rand|gmtime|localtime|ctime"
-                    r"|asctime|system|popen)\s*\(")
+                    r"|asctime|system|popen|sodium_base642bin)\s*\(")
+WRAPPED = {"engine/base/base64.c": "sodium_base642bin"}  # which takes bytes from 128 on for a digit
 TEXT = {".c", ".h", ".py", ".sh", ".md", ".txt", ".cmake", ".json", ".yaml", ".yml", ".html", ".js",
         ".conf", ".service", ".dict", ""}
 # Messages are written in one place, server/http/message.c; what is drawn on a terminal is not a message.
@@ -49,7 +50,7 @@ def check(file):
     if code is not None and file.startswith(("engine/", "server/", "include/")):
         for number, line in enumerate(code.splitlines(), 1):
             match = BANNED.search(line)
-            if match:
+            if match and WRAPPED.get(file) != match.group(1):
                 yield f"{file}:{number}: {match.group(1)} is banned (docs/architecture.md)"
             if file not in DRAWS and STDERR.search(line):
                 yield f"{file}:{number}: writes to standard error by itself: use message_say or cli_say"

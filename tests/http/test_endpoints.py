@@ -1,4 +1,5 @@
 """Every endpoint answers what it says, to the byte where the command line has a twin."""
+import gzip
 import json
 import re
 import unittest
@@ -176,6 +177,12 @@ class Information(Case):
         self.assertEqual(document, yaml.load((SOURCE / "docs/openapi.yaml").read_text(),
                                              getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
         self.assertEqual(document["info"]["version"], "1.0.0")
+
+    def test_documents_that_are_kept_compressed_are_sent_either_way(self):
+        for target, key in (("/openapi.json", None), ("/country", "user")):
+            plain, zipped = self.server.get(target, key), self.server.get(target, key, Accept_Encoding="gzip")
+            self.assertEqual(zipped.headers["content-encoding"], "gzip")
+            self.assertEqual(gzip.decompress(zipped.body), plain.body)
 
     def test_every_documented_operation_exists_and_every_route_is_documented(self):
         paths = self.server.get("/openapi.json", None).json()["paths"]

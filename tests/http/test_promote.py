@@ -2,16 +2,18 @@
 acknowledged is there, writes go on at the new primary, and the old one takes none any more.
 """
 import contextlib
+import re
+import shutil
 import signal
 import socket
 import sqlite3
 import struct
+import subprocess
 import threading
 import time
 import unittest
-from pathlib import Path
 
-from harness import Server, hit, run
+from harness import ENVIRONMENT, TOLLBOOK, Server, hit, run
 from receiver import Receiver
 from test_alerts import GB, Alerts, usage
 from test_standby import Primary, Proxy, Standby, level, state, until
@@ -389,21 +391,34 @@ class Refuses(Case):
     def test_a_copy_is_not_served_as_a_primary(self):
         replica = self.standby()
         replica.stop()
-        mark = Path(f"{replica.db}.copy-epoch")
-        self.assertEqual(mark.read_text(), "1\n")
-        mark.write_text("7\n")  # of another file, which was here before
-        replica.db.unlink()
-        replica.start()
-        replica.stop()
-        self.assertEqual(mark.read_text(), "1\n")
-        said = run("serve", "--db", replica.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
-        self.assertIn("is a copy that was never promoted", said)
+        moved = replica.path / "moved.db"
+        shutil.copy(replica.db, moved)  # alone: what says that it is a copy is in the file
+        said = run("serve", "--db", moved, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
+        self.assertIn(NOT_PROMOTED, said)
         self.assertIn("make it the primary with `promote`", said)
-        run("replica", "off", "--db", replica.db)
+        self.assertIn("standby", run("replica", "status", "--db", moved).stdout.decode())
+        run("promote", "--force", "--db", moved)
+        run("replica", "off", "--db", moved)
+        replica.db = moved
         for _ in range(2):
             Server.start(replica, "--replicas")
-            self.assertEqual((state(replica)["role"], state(replica)["epoch"]), ("primary", 2))
+            self.assertEqual((state(replica)["role"], state(replica)["epoch"]), ("primary", 3))
             replica.stop()
+
+    def test_a_seeded_copy_is_one_before_its_first_piece(self):
+        self.primary.send(hit(101))
+        replica = self.standby()
+        replica.stop()
+        self.assertIn(NOT_PROMOTED, run("key", "create", "--db", replica.db, "--account", 1, expect=2).stderr.decode())
+
+    def test_backups_of_any_file_are_databases_of_their_own(self):
+        replica = self.standby()
+        self.primary.send(hit(101))
+        level(replica)
+        for server in (replica, self.primary):
+            run("backup", "--db", server.db, "--to", server.path / "backup.db")
+            run("verify", "--db", server.path / "backup.db")
+            run("key", "create", "--db", server.path / "backup.db", "--account", 1)
 
     def test_an_older_state_of_a_primary_is_not_served(self):
         old, standby = self.primary, self.standby("--promotable")
@@ -424,7 +439,65 @@ class Refuses(Case):
         self.assertEqual(state(standby)["role"], "standby")
 
 
+NOT_PROMOTED = "is a copy of its primary's database that was never promoted"
+SUPERSEDED = "was written by a primary whose place another server took, with epoch 2"
+# What a command gets in the place of what its help shows, and options with which it writes where it otherwise reads.
+SAMPLES = {"ID": "1", "BOOK.json": "FILE", "CATALOG.json": "FILE", "OBJECT.json": "FILE", "SCENARIO.json|NAME...": "FILE",
+           "SCENARIO.json": "FILE", "PAYMENTS.csv": "FILE", "YYYY-MM": "2026-10", "FIELD=COLUMN,...": "date=1", "BALANCES": "FILE"}
+WRITES_WITH = {"alerts": ("--on",), "ledger begin": ("--month", "2026-01"), "ledger grace": ("--days", "3"),
+               "invoice": ("--finalize", "--month", "2026-10"), "catalog change": ("--remove", "1")}
+NAMED = {"ledger enter": "ledger pay"}
+# The commands that write and are no operations. FILE: any file.
+OTHERS = (("ingest", "FILE"), ("ingest", "--withdraw", "FILE"), ("import", "FILE"), ("import", "--withdraw", "FILE"), ("follow", "--once", "FILE"),
+          ("serve", "--listen", "127.0.0.1:0"), ("usage", "migrate", "--to", "clickhouse://127.0.0.1:1/d"))
+OPTIONAL = ("setup", "whatif")  # answer also where they cannot write
+READERS = (("setup",), ("account", "list"), ("invoice", "--month", "2026-10"), ("replica", "status"), ("verify",), ("anchor",), ("book", "list"),
+           ("query", "SELECT count(*) FROM zone"))
+
+
+def words_of(name):
+    """A call of the command with all that it needs, by its help."""
+    usage = run("help", *name.split()).stdout.decode().split("\n", 1)[0].removeprefix(f"usage: tollbook {name}")
+    words = re.sub(r"\[[^][]*(\[[^]]*\][^][]*)?\](\.\.\.)?", "", usage).split()
+    return [*name.split(), *(SAMPLES.get(word, word.split("|")[0]) for word in words), *WRITES_WITH.get(name, ())]
+
+
 class Files(Case):
+    def refuses(self, db, sentence, operations):
+        """Whatever writes is refused, and changes nothing; what reads is answered."""
+        some = self.primary.path / "some"
+        some.write_text("{}")
+        calls = [*map(list, OTHERS), *(words_of(NAMED.get(one["name"], one["name"])) for one in operations
+                                     if one["writes"] and one["name"] not in OPTIONAL)]
+        before = db.read_bytes()
+        for words in calls:
+            words = [some if word == "FILE" else word for word in words]
+            done = run(*words, "--db", db, expect=None)
+            self.assertIn(sentence, done.stderr.decode(), words)
+            self.assertEqual(done.returncode, 2, words)
+        for words in READERS:
+            run(*words, "--db", db)
+        with subprocess.Popen([TOLLBOOK, "console", "--no-open", "--db", db], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=ENVIRONMENT) as console:
+            self.assertIn(b"/console/open", console.stdout.readline())
+            console.terminate()
+        self.assertEqual(db.read_bytes(), before)
+
+    def test_no_command_writes_a_copy_or_a_superseded_file(self):
+        standby = self.standby("--promotable")
+        level(standby)
+        operations = self.primary.ask("GET", "/operations", "operator").json()["operations"]
+        standby.stop()
+        self.primary.stop()
+        self.refuses(standby.db, NOT_PROMOTED, operations)
+        config = standby.path / "tollbook.conf"
+        config.write_text(f"db {standby.db}\nstandby-of https://a.example\n")
+        self.assertIn("its primary is https://a.example", run("key", "create", "--account", 1, "--config", config, expect=2).stderr.decode())
+        self.assertEqual(promote(standby), "epoch 2\n")
+        run("key", "create", "--db", standby.db, "--account", 1)
+        Server.start(standby, port=standby.port)
+        run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=2)  # hears it of its standby
+        self.refuses(self.primary.db, f"{SUPERSEDED}. Write to that server ({standby.url})", operations)
+
     def test_a_file_that_nobody_serves(self):
         standby = self.standby("--promotable")
         level(standby)

@@ -1,7 +1,6 @@
 /* bill.h, meters: each rule by hand. The month is October 2026: 744 hours, 2,678,400 seconds. */
 #include "tollbook/bill.h"
 
-#include "billing/draft.h"
 #include "tollbook/calendar.h"
 
 #include <check.h>
@@ -353,28 +352,6 @@ START_TEST(inputs_are_checked)
 }
 END_TEST
 
-/* In each round the middle of what is left is its smallest value. Without a bound this takes longer than a test may. */
-START_TEST(an_order_against_the_selection_costs_no_more)
-{
-    const size_t n = (size_t)1 << 20;
-    uint64_t *value = malloc(n * sizeof *value);
-    ck_assert_ptr_nonnull(value);
-    for (size_t m = 1; m <= n; m++) {
-        value[m - 1] = value[(m - 1) / 2];
-        value[(m - 1) / 2] = n - m;
-    }
-    const tb_bill_samples list = {.n = n, .value = value};
-    const tb__metered of = {.at = 0};
-    const tb__draft draft = {.in = &in};
-    tb_i128 found = 0;
-    size_t interval = 0;
-    ck_assert(!tb__percentile_find(&draft, &list, &of, 1, (tb_decimal){95, 0}, &found, &interval));
-    ck_assert_uint_eq((uint64_t)found, n - 1 - n / 20);
-    ck_assert_uint_eq(value[interval], (uint64_t)found);
-    free(value);
-}
-END_TEST
-
 typedef struct budget {
     size_t left; /* allocations that succeed */
 } budget;
@@ -421,7 +398,6 @@ int main(void)
     tcase_add_test(rules, usage_without_a_price_is_listed);
     tcase_add_test(rules, only_amounts_must_fit);
     tcase_add_test(rules, inputs_are_checked);
-    tcase_add_test(rules, an_order_against_the_selection_costs_no_more);
     tcase_add_test(rules, every_allocation_may_fail);
     suite_add_tcase(suite, rules);
     SRunner *runner = srunner_create(suite);

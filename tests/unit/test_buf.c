@@ -1,7 +1,9 @@
-/* The bounded buffer: what is formatted into it, at every room that it may have. */
+/* The bounded buffer: what is formatted into it, at every room that it may have; and base64. */
 #include "tollbook/buf.h"
 
 #include <check.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +80,30 @@ START_TEST(a_cell_of_csv_is_text_to_a_spreadsheet)
 }
 END_TEST
 
+/* Whatever is decoded is written back as the same text: no byte stands for another one. */
+START_TEST(only_the_text_of_the_bytes_is_base64)
+{
+    static const int variants[] = {[TB_BASE64] = sodium_base64_VARIANT_ORIGINAL, [TB_BASE64_URL] = sodium_base64_VARIANT_URLSAFE_NO_PADDING};
+    static const char *const bases[] = {[TB_BASE64] = "AAAA/w==", [TB_BASE64_URL] = "AAAA_w"};
+    for (int form = TB_BASE64; form <= TB_BASE64_URL; form++) {
+        unsigned char bytes[8];
+        char text[20], again[20];
+        size_t len, taken = 0;
+        for (size_t at = 0; at < strlen(bases[form]); at++) {
+            for (int byte = 0; byte < 256; byte++) {
+                snprintf(text, sizeof text, "%s", bases[form]);
+                text[at] = (char)byte;
+                if (!tb_base64_read((tb_text){text, strlen(bases[form])}, (tb_base64)form, bytes, sizeof bytes, &len)) continue;
+                taken++;
+                ck_assert_str_eq(sodium_bin2base64(again, sizeof again, bytes, len, variants[form]), text);
+            }
+        }
+        ck_assert_uint_gt(taken, 4 * 64);
+        ck_assert(!tb_base64_read((tb_text){bases[form], strlen(bases[form])}, (tb_base64)form, bytes, 3, &len)); /* no room */
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("buf");
@@ -85,6 +111,7 @@ int main(void)
     tcase_add_test(t, formatted_text_is_whole_at_any_room);
     tcase_add_test(t, a_cell_of_csv_is_text_to_a_spreadsheet);
     tcase_add_test(t, formatted_text_past_the_limit_is_a_failure_that_stays);
+    tcase_add_test(t, only_the_text_of_the_bytes_is_base64);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

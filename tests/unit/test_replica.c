@@ -280,6 +280,71 @@ START_TEST(a_copy_is_changed_by_pieces_alone)
 }
 END_TEST
 
+static tb_store *open_copy(const char *path)
+{
+    const tb_store_options options = {.write = true, .copy = true, .now_us = NOW_US};
+    tb_error err = {0};
+    tb_store *copy;
+    ok(tb_store_open(path, &options, &copy, &err));
+    return copy;
+}
+
+static void close_copy(tb_store *copy, const char *path)
+{
+    fixture made = f;
+    snprintf(made.path, sizeof made.path, "%s", path);
+    made.store = copy;
+    fixture_verify(&made);
+    tb_store_close(copy);
+    unlink(path);
+}
+
+static void refuse_writer(const char *path, tb_code expected)
+{
+    tb_error err = {0};
+    tb_store *store;
+    ck_assert_int_eq(tb_store_open(path, &(tb_store_options){.write = true}, &store, &err), expected);
+}
+
+/* A file that has taken a piece is marked until it is promoted. Its backups are not. */
+START_TEST(a_copy_is_known_by_itself)
+{
+    tb_error err = {0};
+    char path[128], backup[128];
+    int64_t epoch;
+    tb_piece last;
+    kept k;
+    snprintf(path, sizeof path, "%.80s/copy.db", f.folder);
+    snprintf(backup, sizeof backup, "%.80s/backup.db", f.folder);
+    ok(tb_store_backup(f.store, path, NULL, NULL, NULL, &err));
+    add(1);
+    add(2);
+    read_after(2, &k);
+    tb_store *copy = open_copy(path);
+    ck_assert_int_eq(tb_store_apply_pieces(copy, &k.piece[1], 1, &err), TB_E_DIFFERENT);
+    ck_assert(!state(copy).copied); /* a piece that does not follow changes nothing */
+    ok(tb_store_apply_pieces(copy, k.piece, k.n, &err));
+    ck_assert(state(copy).copied && !state(f.store).copied);
+    ok(tb_store_backup(copy, backup, NULL, NULL, NULL, &err));
+    tb_store_close(copy);
+    refuse_writer(path, TB_E_REPLICA_READ_ONLY);
+    ok(tb_store_open(backup, &(tb_store_options){.write = true}, &copy, &err));
+    ok(tb_store_write(copy, add_key, NULL, &err));
+    tb_store_close(copy);
+    unlink(backup);
+    ok(tb_store_backup_base(f.store, backup, NULL, NULL, &last, &err));
+    ok(tb_store_mark_base(backup, &err));
+    refuse_writer(backup, TB_E_REPLICA_READ_ONLY);
+    unlink(backup);
+    copy = open_copy(path);
+    ok(tb_store_promote(copy, "b", &epoch, &err));
+    ck_assert(!state(copy).copied);
+    tb_store_close(copy);
+    ok(tb_store_open(path, &(tb_store_options){.write = true}, &copy, &err));
+    close_copy(copy, path);
+}
+END_TEST
+
 /* Reading the catalogue costs more than applying a piece. */
 START_TEST(a_copy_reads_the_catalogue_again_only_after_pieces_of_it)
 {
@@ -373,15 +438,6 @@ static void make_older(const char *path)
     sqlite3_close(db);
 }
 
-static tb_store *open_copy(const char *path)
-{
-    const tb_store_options options = {.write = true, .copy = true, .now_us = NOW_US};
-    tb_error err = {0};
-    tb_store *copy;
-    ok(tb_store_open(path, &options, &copy, &err));
-    return copy;
-}
-
 /* The file and its copy, both of schema 30; the copy is open, the file is not. */
 static tb_store *two_older(char path[128])
 {
@@ -395,16 +451,6 @@ static tb_store *two_older(char path[128])
     tb_store *copy = open_copy(path);
     ck_assert_int_eq(tb_store_schema_of(copy), 30);
     return copy;
-}
-
-static void close_copy(tb_store *copy, const char *path)
-{
-    fixture made = f;
-    snprintf(made.path, sizeof made.path, "%s", path);
-    made.store = copy;
-    fixture_verify(&made);
-    tb_store_close(copy);
-    unlink(path);
 }
 
 START_TEST(a_copy_takes_the_upgrade_of_its_primary)
@@ -522,7 +568,8 @@ START_TEST(a_superseded_file_takes_no_writes)
     ck_assert_mem_eq(state(f.store).last.chain, state(copy).last.chain, TB_PIECE_CHAIN);
     close_copy(copy, path);
     tb_store_close(f.store);
-    fixture_open(&f, true);
+    refuse_writer(f.path, TB_E_REPLICA_READ_ONLY);
+    f.store = open_copy(f.path);
 }
 END_TEST
 
@@ -549,6 +596,7 @@ int main(void)
     tcase_add_test(t, old_pieces_are_trimmed);
     tcase_add_test(t, a_copy_takes_what_follows_alone);
     tcase_add_test(t, a_copy_is_changed_by_pieces_alone);
+    tcase_add_test(t, a_copy_is_known_by_itself);
     tcase_add_test(t, a_copy_reads_the_catalogue_again_only_after_pieces_of_it);
     tcase_add_test(t, pieces_are_bytes_and_again_pieces);
     tcase_add_test(t, a_base_keeps_the_newest_piece);

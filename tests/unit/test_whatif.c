@@ -563,32 +563,6 @@ START_TEST(spreads_are_nearest_ranks)
 }
 END_TEST
 
-START_TEST(selection_is_exact_in_any_order)
-{
-    tb_i128 values[500], sorted[500];
-    uint64_t state = 1;
-    for (size_t n = 1; n <= 500; n += 7)
-        for (int shape = 0; shape < 4; shape++)
-            for (size_t k = 0; k < n; k += 1 + n / 5) {
-                for (size_t i = 0; i < n; i++) {
-                    state = state * UINT64_C(6364136223846793005) + 1;
-                    sorted[i] = shape == 3 ? 7 : (tb_i128)i;
-                    values[i] = shape == 0   ? (tb_i128)i
-                                : shape == 1 ? (tb_i128)(n - 1 - i)
-                                             : sorted[i];
-                }
-                for (size_t i = n; shape == 2 && i-- > 1;) {
-                    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
-                    size_t j = (size_t)(state >> 33) % (i + 1);
-                    tb_i128 swap = values[i];
-                    values[i] = values[j];
-                    values[j] = swap;
-                }
-                ck_assert(tb__select(values, n, k) == sorted[k]);
-            }
-}
-END_TEST
-
 /* --- without a price --- */
 
 START_TEST(usage_without_a_price_is_listed)
@@ -786,7 +760,6 @@ static void add_answers(TCase *t)
     tcase_add_test(t, lines_are_summed_over_months_and_cut_at_ten);
     tcase_add_test(t, who_pays_less_is_no_increase);
     tcase_add_test(t, spreads_are_nearest_ranks);
-    tcase_add_test(t, selection_is_exact_in_any_order);
     tcase_add_test(t, usage_without_a_price_is_listed);
     tcase_add_test(t, what_has_a_price_today_in_one_month_is_new);
     tcase_add_test(t, the_list_of_what_has_no_price_is_bounded);

@@ -60,6 +60,7 @@ static tb_code show_status(tb_ops *ops, const tb_args *args, tb_reply *reply, tb
     tb_code code = tb_store_replication(ops->store, &now, err);
     if (!code && !now.last.number) code = tb_fail(err, TB_E_REPLICA_OFF, NULL, NULL);
     if (!code && !ops->replica) code = list_standbys(ops->store, listed, &none, err);
+    if (!code && (now.superseded || now.copied)) none.role = now.superseded ? "superseded" : "standby";
     if (code) return code;
     put_file(&now, server, &reply->out);
     tb_buf_fmt(&reply->json,

@@ -23,6 +23,7 @@
 #define STEPS_PER_LOOK 100000 /* of SQLite's machine: a few milliseconds */
 #define PATH_TEXT_MAX  4096
 #define PARTIAL        ".tollbook-partial"
+#define APPLICATION_ID_AT 68 /* in the head of SQLite's file format */
 
 static tb_code io_failed(tb_error *err, const char *path)
 {
@@ -128,6 +129,13 @@ static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, 
     tb_code code = rc == SQLITE_OK ? TB_OK : tb__sqlite_fail(db, rc, path, err);
     sqlite3_close(db);
     return code;
+}
+
+/* A backup of a standby's copy is a database like one of its primary's (tollbook/replica.h). */
+static tb_code unmark(int fd, const char *path, tb_error *err)
+{
+    const unsigned char id[] = {TB_APPLICATION_ID >> 24, TB_APPLICATION_ID >> 16 & 255, TB_APPLICATION_ID >> 8 & 255, TB_APPLICATION_ID & 255};
+    return pwrite(fd, id, sizeof id, APPLICATION_ID_AT) == sizeof id ? TB_OK : io_failed(err, path);
 }
 
 /* Opening the copy to check it makes an empty -wal and a -shm beside it. */
@@ -278,6 +286,7 @@ static tb_code back_up(tb_store *store, const char *to, tb_check check, copy_che
     if (own_snapshot) code = begin_snapshot(store, err);
     if (!code) code = copy_to(store, partial, c->progress, c->ctx, err);
     if (own_snapshot) tb_store_read_end(store);
+    if (!code) code = unmark(fd, partial, err);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
     if (!code) code = check_copy(partial, control, check ? check : tb_store_verify, c, err);
     if (!code) code = tb__still_there(store->held, NULL, err); /* the database must still be there */

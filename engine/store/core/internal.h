@@ -85,6 +85,7 @@ struct tb_store {
     int schema;                  /* of the file */
     bool control;                /* the usage is on servers that are not connected (tb_store_options) */
     bool copy;                   /* writer: of a copy, whose capture only finds out that something was changed */
+    bool copied;                 /* the file is marked as a copy (TB_COPY_APPLICATION_ID) */
     bool superseded;             /* writer: another file took this one's place: nothing is committed */
     bool applies;                /* rows are changed without triggers: tb__capture_settle */
     bool applied_keys;           /* the last piece that it applied changed keys */

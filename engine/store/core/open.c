@@ -141,7 +141,8 @@ static tb_code check_identity(tb_store *store, int64_t *ret_version, tb_error *e
     if (code) return code;
     if (application == 0 && tables == 0)
         return tb_fail(err, TB_E_NOT_OURS, NULL, "%s is empty: it is being made, or has lost what it held. A new one is made with: tollbook init", store->path);
-    if (application != TB_APPLICATION_ID)
+    store->copied = application == TB_COPY_APPLICATION_ID;
+    if (application != TB_APPLICATION_ID && !store->copied)
         return tb_fail(err, TB_E_NOT_OURS, NULL,
                        "%s is an SQLite file of another program; name one made by `init`.",
                        store->path);
@@ -206,7 +207,7 @@ static int tell_upgrade(void *ctx)
 
 static tb_code run_steps(tb_store *store, upgrade *u, tb_error *err)
 {
-    char stamp[120];
+    char stamp[80];
     const int from = u->from;
     tb_code code = TB_OK;
     for (int version = from; !code && version < u->to; version++) {
@@ -217,8 +218,10 @@ static tb_code run_steps(tb_store *store, upgrade *u, tb_error *err)
     }
     if (!code && from == 1) code = tb__rungs_adopt(store, err);
     if (!code && from) code = wipe_trees(store, err);
-    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d; PRAGMA user_version=%d;", TB_APPLICATION_ID, u->to);
+    snprintf(stamp, sizeof stamp, "PRAGMA user_version=%d", u->to);
     if (!code) code = tb__exec(store->db, store->path, stamp, err);
+    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d", TB_APPLICATION_ID);
+    if (!code && !from) code = tb__exec(store->db, store->path, stamp, err);
     if (!code) store->schema = u->to;
     return code;
 }
@@ -508,9 +511,9 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     if (code) code = open_immutable(store, options, code, &version, err);
     if (!code) code = check_held(store, err);
     store->schema = (int)version;
+    if (!code && store->write) code = tb__check_primary(store, err);
     if (!code && version < tb__schema_version) code = meet_older(store, options, err);
     if (!code) code = prepare_ends(store, err);
-    if (!code && store->write) code = tb__superseded_begin(store, err);
     if (!code && store->write) code = tb__pieces_begin(store, err);
     if (!code) code = tb__clickhouse_open(store, options->usage, err);
     if (code) tb_store_close(store);

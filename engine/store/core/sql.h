@@ -36,10 +36,12 @@
 /* Account a has the text s in its name, ignoring ASCII case, or in its number. */
 #define TB__ACCOUNT_FOUND(s) "(instr(lower(a.name),lower(" s "))>0 OR instr(a.id," s ")>0)"
 
+/* Only documents that have the text are parsed, unless JSON writes it with escapes. */
 #define TB__ZONE_FOUND(s)                                                                          \
     "(instr(lower(z.name||'.'||coalesce(z.settings->>'$.CnameDomain','b-cdn.net')),lower(" s "))>0"\
-    " OR EXISTS(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                         \
-    " instr(lower(iif(h.type='text',h.value,h.value->>'$.Value')),lower(" s "))>0))"
+    " OR((instr(lower(z.document),lower(" s "))>0 OR length(json_quote(" s "))>length(" s ")+2) AND EXISTS" \
+    "(SELECT 1 FROM json_each(z.document,'$.hostnames') h WHERE"                                   \
+    " instr(lower(iif(h.type='text',h.value,h.value->>'$.Value')),lower(" s "))>0)))"
 
 #define TB__CORE_STATEMENTS(X)                                                                     \
     X(BEGIN_WRITE, "BEGIN IMMEDIATE")                                                              \

@@ -152,12 +152,6 @@ static tb_code add_sums(windows *w, const tb__meter_series *own, tb_error *err)
 
 /* --- one group --- */
 
-static int downwards(const void *a, const void *b)
-{
-    const tb_i128 x = *(const tb_i128 *)a, y = *(const tb_i128 *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
 /* Of a month's intervals that are over, floor((1 - p) n) are discarded and the next largest counts. */
 static void pick_percentiles(windows *w)
 {
@@ -166,8 +160,7 @@ static void pick_percentiles(windows *w)
         const int64_t n = (tb__earlier(w->bound[i + 1], now) - w->bound[i]) / interval;
         tb_i128 *first = w->interval + (w->bound[i] - w->bound[0]) / interval;
         if (n <= 0) continue;
-        qsort(first, (size_t)n, sizeof *first, downwards);
-        w->value[i] = first[tb__discarded(w->q->percentile, (size_t)n)];
+        w->value[i] = tb__put_rank(first, (size_t)n, (size_t)n - 1 - tb__discarded(w->q->percentile, (size_t)n));
     }
 }
 

@@ -186,7 +186,8 @@ tb_code tb_store_restore(tb_store *store, const void *bytes, size_t len, const t
 static tb_code switch_off(tb_store *store, void *ctx, tb_error *err)
 {
     (void)ctx;
-    return tb_store_replicate_end(store, err);
+    const tb_code code = tb__mark_copied(store, false, err);
+    return code ? code : tb_store_replicate_end(store, err);
 }
 
 tb_code tb_store_restored(tb_store *store, tb_error *err)

@@ -37,8 +37,11 @@ TB_MUST_USE tb_code tb__standbys_know(tb_store *store, int schema, tb_error *err
 /* In the transaction of an upgrade of the schema, where the file is replicated: its piece has no changes, but the number of
  * the schema, and copies take the same steps. So a step depends on nothing but the file. */
 TB_MUST_USE tb_code tb__piece_of_schema(tb_store *store, tb_error *err);
-/* At opening: whether another file took this one's place. */
-TB_MUST_USE tb_code tb__superseded_begin(tb_store *store, tb_error *err);
+/* At opening a writer: refuses a file that another one took the place of, and a copy that was not promoted, unless it is opened
+ * as a copy. */
+TB_MUST_USE tb_code tb__check_primary(tb_store *store, tb_error *err);
+/* Marks the file as a copy, or as none, in the caller's transaction. */
+TB_MUST_USE tb_code tb__mark_copied(tb_store *store, bool copied, tb_error *err);
 /* Before a piece is applied: ends that, where the piece is of the other file. */
 TB_MUST_USE tb_code tb__supersede_end(tb_store *store, int64_t epoch, tb_error *err);
 /* At commit: the piece of the transaction, where it changed something. */

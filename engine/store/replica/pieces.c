@@ -257,8 +257,10 @@ tb_code tb_store_replication(tb_store *store, tb_replication *ret, tb_error *err
     *ret = (tb_replication){.last = last.piece, .first = first.piece.number,
                             .bytes = last.total - first.total + (int64_t)first.piece.len};
     ret->last.len = 0;
-    ret->superseded = 0;
-    return store->schema > 30 ? tb__meta_get(store, "superseded", &ret->superseded, err) : TB_OK;
+    int64_t application;
+    code = tb__int_of(store, TB__SQL_APPLICATION_ID, NULL, 0, 0, &application, err);
+    ret->copied = application == TB_COPY_APPLICATION_ID;
+    return !code && store->schema > 30 ? tb__meta_get(store, "superseded", &ret->superseded, err) : code;
 }
 
 tb_code tb_store_piece_head(tb_store *store, int64_t number, tb_piece *ret, tb_error *err)
@@ -394,6 +396,24 @@ tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progre
     return code ? code : trim_copy(to, ret_last, err);
 }
 
+static tb_code mark_copied(tb_store *store, void *ctx, tb_error *err)
+{
+    (void)ctx;
+    return tb__mark_copied(store, true, err);
+}
+
+tb_code tb_store_mark_base(const char *path, tb_error *err)
+{
+    const tb_store_options options = {.write = true, .owner = "a base of a replica", .copy = true, .control = true};
+    tb_store *copy;
+    tb_code code = tb_store_open(path, &options, &copy, err);
+    if (code) return code;
+    code = tb_store_write(copy, mark_copied, NULL, err);
+    tb_store_close(copy);
+    remove_lock(path);
+    return code;
+}
+
 /* *last: the newest piece that the copy has, and then this one. */
 static tb_code apply_after(tb_store *store, const tb_piece *piece, piece_row *last, tb_error *err)
 {
@@ -418,7 +438,7 @@ tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n,
 {
     piece_row last;
     const int schema = store->schema;
-    const bool superseded = store->superseded;
+    const bool superseded = store->superseded, copied = store->copied;
     store->applied_keys = false;
     if (!store->copy) tb__capture_end(store); /* a copy makes no pieces of its own */
     tb_code code = tb__begin(store, err);
@@ -427,11 +447,13 @@ tb_code tb_store_apply_pieces(tb_store *store, const tb_piece *pieces, size_t n,
     code = read_end(store, TB__SQL_PIECE_LAST, &last, err);
     for (size_t i = 0; !code && i < n; i++)
         code = apply_after(store, &pieces[i], &last, err);
+    if (!code) code = tb__mark_copied(store, true, err);
     if (!code) code = tb_store_commit(store, err);
     if (code) tb_store_rollback(store);
     else tb__forget_content(store);
     if (code) store->schema = schema;
     if (code) store->superseded = superseded;
+    if (code) store->copied = copied;
     tb__capture_hold(store, false);
     if (store->schema == schema || !store->capture) return code;
     tb__capture_end(store); /* which knows the tables of the older schema */

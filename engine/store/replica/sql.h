@@ -14,6 +14,7 @@
     X(PIECE_INSERT, "INSERT INTO piece(" TB__PIECE_COLUMNS ") VALUES(?1,?2,?3,?4,?5,?6,?7)")       \
     X(PIECES_DELETE, "DELETE FROM piece")                                                          \
     X(PIECES_TRIM, "DELETE FROM piece WHERE id<?1")                                                \
+    X(APPLICATION_ID, "PRAGMA application_id")                                                    \
     X(STANDBYS, "SELECT name,url,program_schema FROM standby ORDER BY name")                       \
     X(STANDBY_PUT, "INSERT INTO standby(name,url,program_schema) VALUES(?1,?2,?3) ON CONFLICT(name) DO UPDATE" \
       " SET url=excluded.url,program_schema=excluded.program_schema")                              \

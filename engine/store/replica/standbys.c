@@ -2,6 +2,7 @@
 #include "store/replica/capture.h"
 #include "tollbook/replica.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SCHEMA_OF_STANDBYS 31 /* an older file has no list, and does not know that it is superseded */
@@ -113,6 +114,7 @@ static tb_code raise_epoch(tb_store *store, void *ctx, tb_error *err)
     if (code) return code;
     p->epoch = (superseded > p->epoch ? superseded : p->epoch) + 1;
     code = tb__meta_set(store, "epoch", p->epoch, err);
+    if (!code) code = tb__mark_copied(store, false, err);
     if (!code && knows) code = tb__meta_set(store, "superseded", 0, err);
     return code || !knows ? code : delete_standby(store, p->name, &listed, err);
 }
@@ -120,7 +122,7 @@ static tb_code raise_epoch(tb_store *store, void *ctx, tb_error *err)
 tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, tb_error *err)
 {
     promotion p = {.name = name};
-    const bool superseded = store->superseded;
+    const bool superseded = store->superseded, copied = store->copied;
     if (!store->copy || !store->capture)
         return tb_fail(err, TB_E_USAGE, NULL, "%s is no copy of a replicated database.", store->path);
     store->copy = store->superseded = false;
@@ -128,6 +130,7 @@ tb_code tb_store_promote(tb_store *store, const char *name, int64_t *ret_epoch, 
     if (code) {
         store->copy = true;
         store->superseded = superseded;
+        store->copied = copied;
         return code;
     }
     *ret_epoch = p.epoch;
@@ -156,16 +159,53 @@ tb_code tb_store_supersede(tb_store *store, int64_t epoch, tb_error *err)
     return code;
 }
 
-tb_code tb__superseded_begin(tb_store *store, tb_error *err)
+/* " (http://b.example, http://c.example)", or nothing: one of the listed standbys is the new primary. */
+static tb_code put_standbys(tb_store *store, tb_buf *out, tb_error *err)
+{
+    tb_standby list[TB_STANDBYS_MAX];
+    size_t n;
+    tb_buf_init(out, sizeof list, NULL);
+    tb_code code = tb_store_standbys(store, list, &n, err);
+    for (size_t i = 0; !code && i < n; i++)
+        if (list[i].url[0]) tb_buf_fmt(out, "%s%s", out->len ? ", " : " (", list[i].url);
+    if (out->len) tb_buf_str(out, ")");
+    return code ? code : tb_buf_check(out, err);
+}
+
+static tb_code refuse_superseded(tb_store *store, int64_t epoch, tb_error *err)
+{
+    tb_buf standbys;
+    tb_code code = put_standbys(store, &standbys, err);
+    if (!code)
+        code = tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL,
+                       "%.150s was written by a primary whose place another server took, with epoch %lld. Write to that server%.100s, or "
+                       "start this one with --standby-of that server.", store->path, (long long)epoch, standbys.len ? standbys.data : "");
+    tb_buf_release(&standbys);
+    return code;
+}
+
+tb_code tb__check_primary(tb_store *store, tb_error *err)
 {
     int64_t epoch = 0;
     tb_code code = store->schema < SCHEMA_OF_STANDBYS ? TB_OK : tb__meta_get(store, "superseded", &epoch, err);
-    if (code) return code;
     store->superseded = epoch > 0;
-    if (!epoch || store->copy) return TB_OK;
-    return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL,
-                   "%s was written by a primary whose place another server took, with epoch %lld. Start it with --standby-of that "
-                   "server.", store->path, (long long)epoch);
+    if (code || store->copy) return code;
+    if (store->superseded) return refuse_superseded(store, epoch, err);
+    if (!store->copied) return TB_OK;
+    return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL,
+                   "%.150s is a copy of its primary's database that was never promoted: what is written to it would be in no other copy. "
+                   "Write to the primary (--server URL), serve it with --standby-of URL, or make it the primary with `promote`.",
+                   store->path);
+}
+
+tb_code tb__mark_copied(tb_store *store, bool copied, tb_error *err)
+{
+    char sql[80];
+    if (store->copied == copied) return TB_OK;
+    snprintf(sql, sizeof sql, "PRAGMA application_id=%d", copied ? TB_COPY_APPLICATION_ID : TB_APPLICATION_ID);
+    const tb_code code = tb__exec(store->db, store->path, sql, err);
+    if (!code) store->copied = copied;
+    return code;
 }
 
 tb_code tb__supersede_end(tb_store *store, int64_t epoch, tb_error *err)
