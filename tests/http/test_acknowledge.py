@@ -299,12 +299,12 @@ class Pair(unittest.TestCase):
 
     def test_what_was_not_acknowledged_is_once_the_standby_is_back(self):
         self.primary.stop()
-        self.primary.start("--acknowledge-after", "standby", "--standby-wait", 1, port=self.primary.port)
+        self.primary.start("--acknowledge-after", "standby", "--standby-wait", 1)
         pair.level(self.standby)
         self.standby.stop()
         answer = self.primary.ask("POST", "/ingest/logs", "ingest", hit(101, 9))
         self.assertEqual((answer.status, answer.error), (503, "replica.unacknowledged"))
-        self.standby.start("--promotable", port=self.standby.port)  # its name has the port
+        self.standby.start("--promotable")
         pair.level(self.standby)
         self.assertTrue(self.primary.ask("POST", "/ingest/logs", "ingest", hit(101, 9)).json()["duplicate"])
 

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from harness import PATIENCE, SOURCE, Server, once, run
 from receiver import Receiver, signature
+from script import held_port
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldY"
@@ -278,9 +278,7 @@ class Sending(Alerts):
         self.assertEqual((message["status"], message["attempts"]), (202, 3))
 
     def test_a_receiver_may_come_later(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = held_port()
         self.apply()
         self.take(usage(101, "2026-11-03T05:00:00Z", 100 * GB))
         self.server = Server(*self.options(f"http://127.0.0.1:{port}/"), db=self.db)
@@ -338,9 +336,7 @@ class Page(Alerts):
         self.take(usage(101, "2026-11-03T05:00:00Z", 101 * GB))
         script = self.folder / "receiver.py"
         script.write_text(re.search(r"```python\n(.*?)```", page, re.S).group(1))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = held_port()
         receiver = subprocess.Popen([sys.executable, "-u", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                     env={**os.environ, "PORT": str(port), "SECRET": SECRET}, text=True)
         self.addCleanup(receiver.stdout.close)
