@@ -6,6 +6,7 @@ the same. It is printed, so that TB_SEED runs the same test again. A line "skipp
 tests/run learns of a skip (tests/skips.py).
 """
 import os
+import socket
 import time
 import unittest
 from pathlib import Path
@@ -20,6 +21,17 @@ def random_seed(given=None):
     value = int(given) if given not in (None, "") else time.time_ns() & 0xffffffff if LONG else SEED
     print(f"TB_SEED={value}", flush=True)
     return value
+
+
+def held_port():
+    """A port of 127.0.0.1 that the system gives to no other process until this one ends, though nobody listens there: a server
+    that sets SO_REUSEADDR may listen on it, end, and listen again. A port that is looked up and left may be another test's by then."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    holder.bind(("127.0.0.1", 0))
+    port = holder.getsockname()[1]
+    holder.detach()  # stays open
+    return port
 
 
 _made = {}

@@ -7,12 +7,14 @@ and its output compared; docs/what-if.svg is the chart of the page that README's
 """
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from house import BUILD, SOURCE, skip
+
+sys.path.insert(0, str(SOURCE / "tests"))
+from script import held_port  # noqa: E402
 
 MARK = "--- end of step ---"
 HISTORY = ("init", "apply catalog.json", "book book.json", "import history.ndjson")
@@ -38,12 +40,6 @@ PORT = "127.0.0.1:8080"  # of the server that a page starts; another one here, w
 STOP = "trap 'kill $(jobs -p) 2>/dev/null' EXIT\n"
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{one.getsockname()[1]}"
-
-
 def wait(command):
     """Until a server that was begun in the background listens, or is gone."""
     address = PORT.replace(":", "/")
@@ -52,7 +48,7 @@ def wait(command):
 
 def compare(page, folder):
     """Runs a page's commands in a folder; how many print something else."""
-    steps, port = steps_of(page), free_port()
+    steps, port = steps_of(page), f"127.0.0.1:{held_port()}"
     script = STOP + "".join(f"{command}{wait(command)}echo '{MARK}'\n" for command, _ in steps).replace(PORT, port).replace(
         PORT.replace(":", "/"), port.replace(":", "/"))
     shown = subprocess.run(["bash"], input=script, text=True, cwd=folder, check=False,

@@ -186,11 +186,10 @@ class Lost(ConsoleCase):
 
     def test_a_server_begun_anew_knows_no_session(self):
         page = self.signed_in(path="/logs?zone=102&status=404")
-        port = self.server.port
         self.assertEqual(self.server.stop(), 0)
         page.script("document.querySelector('.chips button').click()")
         page.wait(self.BANNER)
-        self.server.start(port=port)
+        self.server.start()
         page.find("form#sign-in")
         self.assertIn("session has ended", page.text())
         page.type("#key", self.server.keys["user"])

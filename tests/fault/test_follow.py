@@ -49,7 +49,7 @@ class Away:
             self.server.process.wait()
             forget_clock(self.server.process.pid)
             self.server.log_file.close()
-            self.server.start(port=self.server.port)
+            self.server.start()
         else:
             pid = self.follower.process.pid
             self.follower.kill()

@@ -233,21 +233,19 @@ class Lost(Machines):
 
     def standby_killed(self, clients):
         """Nothing is acknowledged until it is back."""
-        port = self.standby.port
         kill(self.standby)
         clients.until(lambda: clients.refused["replica.unacknowledged"] > 0)
         before = clients.acknowledged
         clients.until(lambda: clients.refused["replica.unacknowledged"] > CLIENTS)
         self.assertEqual(clients.acknowledged, before, "acknowledged without a standby")
-        self.standby.start("--promotable", *ACKNOWLEDGE, port=port)
+        self.standby.start("--promotable", *ACKNOWLEDGE)
         clients.until_more(1)
 
     def both_killed(self, clients):
-        ports = self.primary.port, self.standby.port
         kill(self.primary)
         kill(self.standby)
-        serve(self.primary, *ACKNOWLEDGE, port=ports[0])
-        self.standby.start("--promotable", *ACKNOWLEDGE, port=ports[1])
+        serve(self.primary, *ACKNOWLEDGE)
+        self.standby.start("--promotable", *ACKNOWLEDGE)
         self.level()
 
     def answers_lost(self, clients):
@@ -263,12 +261,11 @@ class Lost(Machines):
 
     def standby_made_anew(self, clients):
         """Its copy is lost, and it has no piece behind its new base yet when the primary is lost too."""
-        port = self.standby.port
         self.assertEqual(self.standby.stop(), 0)
         for end in ("", "-wal", "-shm"):
             Path(f"{self.standby.db}{end}").unlink(missing_ok=True)
         self.between.fail(*[lambda answer: (b"", True)] * 10000)
-        self.standby.start("--promotable", *ACKNOWLEDGE, port=port)
+        self.standby.start("--promotable", *ACKNOWLEDGE)
 
     def test_rounds(self):
         self.attach()

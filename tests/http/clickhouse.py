@@ -1,9 +1,8 @@
-"""Private ClickHouse servers for the tests: Debian's package, loopback ports of the system's choosing, a folder of
+"""Private ClickHouse servers for the tests: Debian's package, loopback ports of their own, a folder of
 their own, ended by their process. They have little to do each and are many at once, so they keep few threads and give no
 memory back, which would have to be touched anew for the next statement: together a third of their processor time."""
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -11,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 from harness import PATIENCE
+from script import held_port
 
 PROGRAM = shutil.which("clickhouse-server")
 
@@ -29,20 +29,12 @@ USERS = """<yandex><profiles><default><max_memory_usage>1000000000</max_memory_u
 ENVIRONMENT = {**os.environ, "MALLOC_CONF": "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:2"}
 
 
-def free_ports(n):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
-
-
 class ClickHouse:
     def __init__(self, zone="America/New_York"):
         """zone: the server's own, which no answer may depend on."""
         self.folder = tempfile.TemporaryDirectory(prefix="tollbook-clickhouse-")
         self.path = Path(self.folder.name)
-        self.port, tcp, inter = free_ports(3)
+        self.port, tcp, inter = (held_port() for _ in range(3))
         (self.path / "tmp").mkdir()
         (self.path / "data/files").mkdir(parents=True)
         (self.path / "config.xml").write_text(CONFIG.format(folder=self.path, http=self.port, tcp=tcp,

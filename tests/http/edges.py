@@ -18,6 +18,7 @@ from pathlib import Path
 
 from harness import PATIENCE, SOURCE
 from follower import Follower, until
+from script import held_port
 
 # What a service's PATH has, and a user's may not.
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
@@ -63,12 +64,6 @@ def follower(command, server, folder, logs):
 
 
 # --- clients ---
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
 
 def request(target=b"/f", host=b"a.example", more=b""):
     return b"GET " + target + b" HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n" + more + b"\r\n"
@@ -143,7 +138,7 @@ class Edge:
         for folder in (self.logs, self.files):
             folder.mkdir(exist_ok=True)
         (self.files / "f").write_bytes(CONTENT)
-        self.port, self.admin = free_port(), free_port()
+        self.port, self.admin = held_port(), held_port()
         self.running = []
         try:
             self.start()

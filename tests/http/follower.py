@@ -192,7 +192,7 @@ def restore(server, backup):
     for end in ("", "-wal", "-shm"):
         Path(f"{server.db}{end}").unlink(missing_ok=True)
     shutil.copy(backup, server.db)
-    server.start(port=server.port)
+    server.start()
 
 
 def stored(db):

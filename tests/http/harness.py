@@ -1,5 +1,5 @@
-"""What the HTTP tests share: a database made through the command line, the real server on a port of
-the system's choosing, a client that parses little (so that it hides nothing), and a judgement of
+"""What the HTTP tests share: a database made through the command line, the real server on a port that
+it keeps from start to start, a client that parses little (so that it hides nothing), and a judgement of
 how the server ended. Every answer to Wire.ask is held against docs/openapi.yaml (contract.py): one
 that the document does not promise fails the test that asked.
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from contract import Contract
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from script import once, random_seed  # noqa: E402
+from script import held_port, once, random_seed  # noqa: E402
 
 SOURCE = Path(os.environ.get("TB_SOURCE") or Path(__file__).resolve().parents[2])
 sys.path.insert(0, str(SOURCE / "tests/seed"))
@@ -226,6 +226,8 @@ class Wire:
 class Server:
     """`tollbook serve` on a fresh database with CATALOG, LOG and one key of each use."""
 
+    port = None
+
     def __init__(self, *options, log=LOG, db=None):
         self.folder = tempfile.TemporaryDirectory(prefix="tollbook-http-")
         self.path = Path(self.folder.name)
@@ -249,7 +251,8 @@ class Server:
         done = run("key", "create", "--db", self.db, "--account", account, *words)
         return done.stdout.decode().strip()
 
-    def start(self, *options, before=None, port=0):
+    def start(self, *options, before=None):
+        self.port = self.port or held_port()
         port_file = self.path / "port"
         port_file.unlink(missing_ok=True)
         self.log_path = self.path / "stderr"
@@ -259,7 +262,7 @@ class Server:
         if TLS:
             options = (*TLS.options, *options)
         self.process = subprocess.Popen(
-            [TOLLBOOK, "serve", "--db", self.db, "--listen", f"127.0.0.1:{port}", "--port-file",
+            [TOLLBOOK, "serve", "--db", self.db, "--listen", f"127.0.0.1:{self.port}", "--port-file",
              port_file, "--threads", "2", *map(str, options)],
             stderr=self.log_file, env=ENVIRONMENT, preexec_fn=before)
         end = time.monotonic() + PATIENCE
@@ -267,7 +270,6 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > end:
                 raise AssertionError("the server did not start:\n" + self.messages())
             time.sleep(0.005)
-        self.port = int(port_file.read_text())
         self.url = f"http{'s' * ('--tls-cert' in options)}://127.0.0.1:{self.port}"
 
     def messages(self):

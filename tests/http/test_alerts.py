@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from harness import PATIENCE, SOURCE, Server, once, run
 from receiver import Receiver, signature
+from script import held_port
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_" + "QUJDREVGR0hJSktMTU5PUFFSU1RVVldY"
@@ -259,7 +259,7 @@ class Sending(Alerts):
         self.assertEqual((waiting["state"], waiting["attempts"]), ("waiting", 0), "a stop is no try")
 
     def test_an_answer_is_bounded_in_time_and_length(self):
-        """Silence, headers without end, a body without end; the last has said that it is taken."""
+        """Silence, headers without end, bodies without end; of one of these the status comes in time, and says that it is taken."""
         def flood(handler, head, piece):
             handler.wfile.write(head)
             for _ in range(10000):
@@ -275,12 +275,11 @@ class Sending(Alerts):
         self.serve("--alert-timeout-ms", "500")
         message, = self.until_listed(lambda l: l["messages"] and
                                      l["messages"][0]["state"] == "delivered")["messages"]
-        self.assertEqual((message["status"], message["attempts"]), (202, 3))
+        self.assertEqual(message["status"], 202)
+        self.assertGreaterEqual(message["attempts"], 3)  # more, where this machine is slower than the timeout
 
     def test_a_receiver_may_come_later(self):
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = held_port()
         self.apply()
         self.take(usage(101, "2026-11-03T05:00:00Z", 100 * GB))
         self.server = Server(*self.options(f"http://127.0.0.1:{port}/"), db=self.db)
@@ -338,9 +337,7 @@ class Page(Alerts):
         self.take(usage(101, "2026-11-03T05:00:00Z", 101 * GB))
         script = self.folder / "receiver.py"
         script.write_text(re.search(r"```python\n(.*?)```", page, re.S).group(1))
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        port = held_port()
         receiver = subprocess.Popen([sys.executable, "-u", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                                     env={**os.environ, "PORT": str(port), "SECRET": SECRET}, text=True)
         self.addCleanup(receiver.stdout.close)
@@ -398,17 +395,18 @@ class Dying(Alerts):
     def test_a_killed_server_loses_nothing_and_sends_under_no_other_id(self):
         """It is killed while a message is on its way, again and again; at last all have arrived."""
         self.apply((MONTH,), (MONTH,))
-        up = threading.Event()
+        up, served = threading.Event(), []
 
         def kill(_):
             up.wait(PATIENCE)
-            os.kill(self.server.process.pid, signal.SIGKILL)
+            served[-1].kill()  # no later one: a message of the last round does not end what comes after
         self.hear(lambda message, nth: kill)
         self.take(usage(101, "2026-11-03T05:00:00Z", 100 * GB),
                   usage(201, "2026-11-03T05:00:00Z", 200 * GB))
         for _ in range(3):
             up.clear()
             self.serve()
+            served.append(self.server.process)
             up.set()
             self.server.process.wait(PATIENCE)
             self.server.log_file.close()

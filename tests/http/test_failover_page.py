@@ -13,7 +13,8 @@ from pathlib import Path
 from edges import moved
 from harness import ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, hit, run
 from follower import Follower, stored, taken, until
-from test_resource_agent import AGENT, free_ports
+from script import held_port
+from test_resource_agent import AGENT
 from test_standby import Primary, long_form
 
 PAGE = (SOURCE / "docs/operate/failover.md").read_text()
@@ -78,7 +79,7 @@ class Keepalived(unittest.TestCase):
         key = self.folder / "replica.key"
         shutil.copy(first.key_file, key)
         first.stop()
-        ports = free_ports(2)
+        ports = held_port(), held_port()
         self.a, self.b = (Machine(self.folder / name, own, other, {"key": key})
                           for name, own, other in zip("ab", ports, reversed(ports)))
         shutil.copy(first.db, self.a.db)

@@ -977,7 +977,7 @@ class Remote(unittest.TestCase):
             self.log.rename(self.folder / "gone")
             log.write(lines(1000, 10))
         (self.folder / "gone").unlink()  # it is open, and nothing of it was shipped
-        server.start(port=server.port)
+        server.start()
         until(lambda: sum(taken(server.db)) >= 1010, f.messages)
         self.assertEqual(f.stop(), 0)
         self.assertEqual(taken(server.db), (1010, 0))

@@ -27,14 +27,13 @@ class Killed(unittest.TestCase):
         self.logs.mkdir()
 
     def restart_server(self, kill):
-        port = self.server.port
         if kill:
             self.server.process.kill()
             self.server.process.wait()
             self.server.log_file.close()
         else:
             self.assertEqual(self.server.stop(), 0)
-        self.server.start(port=port)
+        self.server.start()
 
     def one_round(self, i, rng, writer, follower):
         """Writes and rotates; kills one of the two after it has taken in a part, or at once."""

@@ -190,7 +190,7 @@ class Stream(unittest.TestCase):
         self.takes(10)
         self.kill_server()
         self.write(lines(10, 10))
-        self.server.start(port=self.server.port)
+        self.server.start()
         self.takes(20)
         self.end()
 
@@ -463,7 +463,7 @@ class Stream(unittest.TestCase):
         self.write(lines(0, 1))
         self.assertIn(b"Check the URL", self.process.stderr.readline())
         self.assertEqual(select.select([self.process.stdout], [], [], 0)[0], [])
-        self.server.start(port=self.server.port)
+        self.server.start()
         self.assertEqual(self.answers(1), ["OK"])
         self.end()
         self.assertEqual(taken(self.server.db), (1, 0))

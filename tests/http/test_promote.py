@@ -193,7 +193,7 @@ class Ends(Case):
         old.stop()
         old.start()  # nobody answers it
         self.assertEqual(state(old)["role"], "primary")
-        Server.start(standby, port=standby.port)
+        Server.start(standby)
         until(lambda: "has taken this one's place" in old.messages(), old)
         refused = self.send(old)
         self.assertEqual((refused.status, refused.error, refused.json()["Primary"]), (503, "replica.superseded", standby.url))

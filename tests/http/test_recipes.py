@@ -150,7 +150,7 @@ class Rsyslog(Case):
         self.server.process.wait()
         self.server.log_file.close()
         self.put(n, n)
-        self.server.start(port=self.server.port)
+        self.server.start()
         self.takes(2 * n, self.said)
         self.stop()
         self.assertEqual(stored(self.server.db), ({101: 2 * n}, {101: 200 * n}))

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import unittest
@@ -15,18 +14,11 @@ from pathlib import Path
 
 from harness import ENVIRONMENT, PATIENCE, SOURCE, TOLLBOOK, hit, run
 from follower import stored, until
+from script import held_port
 from test_standby import Primary
 
 AGENT = SOURCE / "server/packaging/resource-agent"
 SUCCESS, GENERIC, ARGS, UNIMPLEMENTED, INSTALLED, CONFIGURED, NOT_RUNNING, PROMOTED, FAILED_PROMOTED = 0, 1, 2, 3, 5, 6, 7, 8, 9
-
-
-def free_ports(n):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [one.getsockname()[1] for one in held]
-    for one in held:
-        one.close()
-    return ports
 
 
 class Node:
@@ -130,7 +122,7 @@ class Cluster(unittest.TestCase):
         attribute.parent.mkdir()
         attribute.write_text('#!/bin/sh\necho "$@" >"$SCORE"\n')
         attribute.chmod(0o755)
-        self.nodes = [Node(self.folder, name, port) for name, port in zip(("alpha", "beta"), free_ports(2))]
+        self.nodes = [Node(self.folder, name, held_port()) for name in ("alpha", "beta")]
         first = Primary(log=None)  # the database as it is before there is a cluster
         self.keys = first.keys
         key_file = self.folder / "key"

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -16,12 +15,7 @@ from types import SimpleNamespace
 
 from clickhouse import PROGRAM, ClickHouse
 from harness import CATALOG, ENVIRONMENT, LOG, PATIENCE, SOURCE, TOLLBOOK
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+from script import held_port
 
 
 @unittest.skipUnless(PROGRAM, "no clickhouse-server")
@@ -70,7 +64,7 @@ class Scaling(unittest.TestCase):
             config = folder / f"shard{n}.xml"
             text = config.read_text()
             for port in ("123", "000", "009"):
-                ports.append(free_port())
+                ports.append(held_port())
                 text = text.replace(f"port>{n}{port}<", f"port>{ports[-1]}<")
             config.write_text(text)
             server = subprocess.Popen([PROGRAM, f"--config-file={config}"], cwd=folder, env=ENVIRONMENT,
@@ -86,7 +80,7 @@ class Scaling(unittest.TestCase):
         folder = tempfile.mkdtemp(prefix="tollbook-scaling-")
         self.addCleanup(shutil.rmtree, folder)
         shards = self.shards(Path(folder))
-        for old, new in (("8123", shards[0]), ("9123", shards[1]), ("8080", free_port())):
+        for old, new in (("8123", shards[0]), ("9123", shards[1]), ("8080", held_port())):
             text = text.replace(f"127.0.0.1:{old}", f"127.0.0.1:{new}")
         (Path(folder) / "catalog.json").write_text(json.dumps(CATALOG))
         (Path(folder) / "access.log").write_bytes(LOG)

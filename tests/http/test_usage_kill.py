@@ -108,12 +108,11 @@ class Killed(unittest.TestCase):
             self.follower.kill()
             self.follower.start()
         elif victim == "server":
-            port = self.server.port
             self.count_compactions()
             self.server.process.kill()
             self.server.process.wait()
             self.server.log_file.close()
-            self.server.start(*self.options, port=port)
+            self.server.start(*self.options)
         else:
             shard = self.shards[int(victim[-1])]
             if victim.startswith("hung"):

@@ -174,7 +174,7 @@ class Online(Case):
             pair.away.process.kill()
             pair.away.process.wait()
             pair.away.log_file.close()
-            pair.away.start("--usage", pair.usage, port=pair.away.port)
+            pair.away.start("--usage", pair.usage)
             said = self.ended(command)
             behind = len(load.sent)
             until(lambda: len(load.sent) > behind + 2 or load.wrong, pair.away.messages)

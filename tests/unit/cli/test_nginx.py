@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 from tool import Case, random_seed
+from script import held_port
 
 NGINX = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin")
 if not NGINX:
@@ -139,9 +140,7 @@ class Nginx(Case):
         self.at = self.folder / "nginx"
         (self.at / "files").mkdir(parents=True)
         (self.at / "files" / "f").write_bytes(b"content\n" * 500)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
+        self.port = held_port()
         (self.at / "nginx.conf").write_text(
             CONF.format(at=self.at, port=self.port, documented=documented(),
                         described=described().replace("{at}", str(self.at))))
