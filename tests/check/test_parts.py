@@ -55,14 +55,14 @@ def note_of(vkey, note):
 
 class Signatures(unittest.TestCase):
     def test_rfc_8032(self):
-        for key, message, signature in ED25519:
-            key, message, signature = map(bytes.fromhex, (key, message, signature))
+        for row in ED25519:
+            key, message, signature = map(bytes.fromhex, row)
             self.assertTrue(check.is_signed(key, message, signature))
-            for wrong in (signature[:-1], signature + b"\0", signature[32:] + signature[:32], bytes(64), b"",
-                          signature[:32] + (int.from_bytes(signature[32:], "little") + check.ORDER).to_bytes(32, "little"),
-                          signature[:20] + bytes([signature[20] ^ 1]) + signature[21:]):
-                self.assertFalse(check.is_signed(key, message, wrong))
-            self.assertFalse(check.is_signed(key, message + b"x", signature))
+        for wrong in (signature[:-1], signature + b"\0", signature[32:] + signature[:32], bytes(64), b"",
+                      signature[:32] + (int.from_bytes(signature[32:], "little") + check.ORDER).to_bytes(32, "little"),
+                      signature[:20] + bytes([signature[20] ^ 1]) + signature[21:]):
+            self.assertFalse(check.is_signed(key, message, wrong))
+        self.assertFalse(check.is_signed(key, message + b"x", signature))
 
     def test_keys_that_every_signature_fits(self):
         """Points of small order, and forms of points that are not the one: y of p and more, a sign of x = 0."""
