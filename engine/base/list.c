@@ -16,6 +16,11 @@ tb_code tb__grow(void *list, size_t n, size_t *cap, size_t size, tb_error *err)
     return TB_OK; // cppcheck-suppress memleak ; the list holds it now
 }
 
+void *tb__find_sorted(const void *key, const void *list, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+    return n ? bsearch(key, list, n, size, compare) : NULL;
+}
+
 int tb__by_int64(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "check/strict.h"
+#include "check/strict_json.h"
 #include "proof/text.h"
 #include "tollbook/calendar.h"
 
@@ -183,49 +183,42 @@ static void take_growth(tb__strict *r, tb_tollproof *bundle)
     bundle->has_growth = true;
 }
 
-static void take_documents(tb__strict *r, tb_tollproof *bundle)
+static void take_month(tb__strict *r, int64_t *ret)
 {
-    take_named(r, "invoice", &bundle->invoice);
-    tb__strict_take(r, "terms", ",");
-    take_named(r, "terms", &bundle->terms);
-    tb__strict_take(r, "books", ",");
-    take_list(r, "books", PART_BOOK, &bundle->books);
-    tb__strict_take(r, "days", ",");
-}
-
-static void take_rest(tb__strict *r, tb_tollproof *bundle)
-{
-    tb__strict_take(r, "earlier", ",");
-    take_list(r, "earlier", PART_SALTED, &bundle->earlier);
-    tb__strict_take(r, "consistency", ",");
-    if (r->end - r->at >= 7 && memcmp(r->at, "\"void\":", 7) == 0) {
-        take_named(r, "void", &bundle->voided);
-        tb__strict_take(r, "consistency", ",");
-    }
-    tb__strict_take(r, "consistency", "\"consistency\":");
-    if (!r->code && !tb__strict_try(r, "null")) take_growth(r, bundle);
+    const tb_text month = tb__strict_string(r, "month");
+    if (!r->code && !tb_month_parse(month.data, month.len, ret)) tb__strict_refuse(r, "month", "expected a month such as 2026-10 before it");
 }
 
 static void take_all(tb__strict *r, tb_tollproof *bundle)
 {
-    bundle->is_receipts = tb__strict_try(r, "{\"month\":\"");
-    if (bundle->is_receipts) {
-        r->at--;
-        const tb_text month = tb__strict_string(r, "month");
-        if (!r->code && !tb_month_parse(month.data, month.len, &bundle->month))
-            tb__strict_refuse(r, "month", "expected a month such as 2026-10 before it");
-    } else {
-        tb__strict_take(r, "v", "{\"v\":");
-        tb__strict_take(r, "v", "1");
-    }
+    bundle->is_receipts = tb__strict_try(r, "{\"month\":");
+    if (bundle->is_receipts) take_month(r, &bundle->month);
+    else if (tb__strict_take(r, "v", "{\"v\":")) tb__strict_take(r, "v", "1");
     tb__strict_take(r, "log", ",");
     bundle->log = tb__strict_member(r, "log");
     tb__strict_take(r, "checkpoint", ",");
     bundle->checkpoint = tb__strict_member(r, "checkpoint");
     tb__strict_take(r, "", ",");
-    if (!bundle->is_receipts) take_documents(r, bundle);
+    if (!bundle->is_receipts) {
+        take_named(r, "invoice", &bundle->invoice);
+        tb__strict_take(r, "terms", ",");
+        take_named(r, "terms", &bundle->terms);
+        tb__strict_take(r, "books", ",");
+        take_list(r, "books", PART_BOOK, &bundle->books);
+        tb__strict_take(r, "days", ",");
+    }
     take_list(r, "days", PART_DAY, &bundle->days);
-    if (!bundle->is_receipts) take_rest(r, bundle);
+    if (!bundle->is_receipts) {
+        tb__strict_take(r, "earlier", ",");
+        take_list(r, "earlier", PART_SALTED, &bundle->earlier);
+        tb__strict_take(r, "consistency", ",");
+        if (r->end - r->at >= 7 && memcmp(r->at, "\"void\":", 7) == 0) {
+            take_named(r, "void", &bundle->voided);
+            tb__strict_take(r, "consistency", ",");
+        }
+        tb__strict_take(r, "consistency", "\"consistency\":");
+        if (!r->code && !tb__strict_try(r, "null")) take_growth(r, bundle);
+    }
     tb__strict_take(r, "", "}");
     if (!r->code && r->at != r->end) tb__strict_refuse(r, "", "expected the end of the text");
 }

@@ -33,13 +33,7 @@ const char *tb__check_grouped(tb_u128 value, char out[TB__GROUPED])
 
 /* --- rating --- */
 
-static void list_texts(const tb_tollproof_list *list, tb_text *out)
-{
-    for (size_t i = 0; i < list->n; i++)
-        out[i] = list->parts[i].text;
-}
-
-static void tell_rated(tb__checking *c, tb_code code, const tb_error *why)
+static void say_rated(tb__checking *c, tb_code code, const tb_error *why)
 {
     const tb_check_rated *rated = &c->out->rated;
     if (code == TB_E_DIFFERENT) tb__check_set(c, TB_CHECK_RATING, TB_CHECK_DIFFERS, "%s", why->message);
@@ -50,26 +44,9 @@ static void tell_rated(tb__checking *c, tb_code code, const tb_error *why)
         char cells[TB__GROUPED], bytes[TB__GROUPED];
         tb__check_set(c, TB_CHECK_RATING, TB_CHECK_OK,
                       "Rated again from %s cells (a zone, a place, an hour each), %s bytes: %s %s on %llu line%s, the same document byte for byte.",
-                      tb__check_grouped(rated->cells, cells), tb__check_grouped(rated->bytes < 0 ? 0 : (tb_u128)rated->bytes, bytes), rated->total, rated->currency, (unsigned long long)rated->lines,
-                      rated->lines == 1 ? "" : "s");
+                      tb__check_grouped(rated->cells, cells), tb__check_grouped(rated->bytes < 0 ? 0 : (tb_u128)rated->bytes, bytes),
+                      rated->total, rated->currency, (unsigned long long)rated->lines, rated->lines == 1 ? "" : "s");
     }
-}
-
-static tb_code rate_document(tb__checking *c, tb_error *err)
-{
-    const tb_tollproof *b = c->bundle;
-    tb_error why = {0};
-    tb_text *texts = tb_alloc_zero(NULL, b->books.n + b->earlier.n + 1, sizeof *texts);
-    if (!texts) return tb_no_memory(err);
-    list_texts(&b->books, texts);
-    list_texts(&b->earlier, texts + b->books.n);
-    const tb_check_parts parts = {.invoice = b->invoice.text, .terms = b->terms.text, .books = texts, .n_books = b->books.n,
-                                  .days = c->days, .n_days = b->days.n, .earlier = texts + b->books.n, .n_earlier = b->earlier.n};
-    const tb_code code = tb_check_rate(&parts, &c->out->rated, &why);
-    free(texts);
-    if (code == TB_E_NOMEM) return tb_no_memory(err);
-    tell_rated(c, code, &why);
-    return TB_OK;
 }
 
 /* What was not opened is not rated: a reason for that stands at another step. */
@@ -82,24 +59,24 @@ static tb_code check_rating(tb__checking *c, tb_error *err)
             tb__check_set(c, TB_CHECK_RATING, TB_CHECK_UNABLE, "Not rated again: what it is rated from is not shown to be what the log has.");
             return TB_OK;
         }
-    return rate_document(c, err);
+    tb_error why = {0};
+    const tb_code code = tb__rate(&c->contents, &c->out->rated, &why);
+    if (code == TB_E_NOMEM) return tb_no_memory(err);
+    say_rated(c, code, &why);
+    return TB_OK;
 }
 
 /* --- all --- */
 
-/* What the result says of a document that was not rated again. */
-static void name_document(tb__checking *c)
+/* What the result says of the file, also where the document is not rated again: its total is said only then. */
+static void describe(tb__checking *c)
 {
-    const tb_statement *s = &c->paper.statement;
-    tb_check_rated *rated = &c->out->rated;
-    if (c->bundle->is_receipts) tb_month_format(c->bundle->month, rated->month);
-    if (!c->has_paper) return;
-    memcpy(rated->number, s->number, sizeof rated->number);
-    memcpy(rated->kind, s->kind, sizeof rated->kind);
-    memcpy(rated->currency, s->currency, sizeof rated->currency);
-    rated->account = s->account;
-    if (c->paper.sha256_true) snprintf(c->out->fingerprint, sizeof c->out->fingerprint, "%.16s", c->paper.sha256);
-    tb_month_format(s->month, rated->month);
+    const tb_paper *document = &c->contents.document;
+    if (c->bundle->is_receipts) tb_month_format(c->bundle->month, c->out->rated.month);
+    if (!c->has_document) return;
+    tb__describe(document, &c->out->rated);
+    c->out->rated.total[0] = '\0';
+    if (document->sha256_true) snprintf(c->out->fingerprint, sizeof c->out->fingerprint, "%.16s", document->sha256);
 }
 
 static void name_log(tb_text log, char out[TB_NOTE_NAME + 1])
@@ -118,15 +95,13 @@ tb_code tb_check_bundle(const tb_check_input *input, tb_check_result *ret, tb_er
     tb__check_signature(&c);
     tb__check_witnesses(&c);
     tb_code code = tb__check_entries(&c, err);
+    if (!code) describe(&c);
     if (!code) code = tb__check_usage(&c, err);
     if (!code) code = check_rating(&c, err);
     if (!code) tb__check_growth(&c);
-    name_document(&c);
-    if (c.has_paper) tb_paper_release(&c.paper);
+    tb__contents_release(&c.contents);
     free(c.days);
     free(c.indexes);
-    free(c.books);
-    free(c.earlier);
     return code;
 }
 

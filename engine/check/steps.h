@@ -2,13 +2,9 @@
 #ifndef TOLLBOOK_CHECK_STEPS_H
 #define TOLLBOOK_CHECK_STEPS_H
 
+#include "check/contents.h"
 #include "tollbook/bundle.h"
-#include "tollbook/invoice.h"
 #include "tollbook/json.h"
-
-typedef struct tb__check_name {
-    char text[65];
-} tb__check_name;
 
 typedef struct tb__checking {
     const tb_check_input *in;
@@ -17,13 +13,11 @@ typedef struct tb__checking {
     tb_check_result *out;
     tb_checkpoint checkpoint;
     bool has_checkpoint; /* it could be read, whoever signed it */
-    tb_paper paper;
-    bool has_paper;
-    tb_check_day *days;     /* the bundle's */
-    int64_t *indexes;       /* of all entries that were opened */
+    tb__contents contents; /* one item for each of the bundle's, zeros where it cannot be read */
+    bool has_document;
+    tb_check_day *days; /* the bundle's */
+    int64_t *indexes;   /* of all entries that were opened */
     size_t n_indexes;
-    tb__check_name *books;  /* the bundle's: SHA-256, in hex */
-    tb__check_name *earlier; /* the bundle's: numbers, "" where one cannot be read */
 } tb__checking;
 
 /* Sets a step, unless it has failed before: the first reason stays. */
@@ -33,14 +27,14 @@ static inline bool tb__check_is_ok(const tb__checking *c, tb_check_name step)
     return c->out->steps[step].state == TB_CHECK_OK;
 }
 
-/* signed.c: signature, witness, consistency. */
+/* checkpoint.c: signature, witness, consistency. */
 void tb__check_signature(tb__checking *c);
 void tb__check_witnesses(tb__checking *c);
 void tb__check_growth(tb__checking *c);
-/* opened.c: commitments, inclusion, void. Makes the lists of days, indexes, books and earlier documents, which the caller frees.
- * TB_E_NOMEM. */
+/* commitments.c: commitments, inclusion, void. Reads the document, the price books and the earlier documents, and makes the lists, which
+ * the caller releases. TB_E_NOMEM. */
 TB_MUST_USE tb_code tb__check_entries(tb__checking *c, tb_error *err);
-/* counted.c: usage. TB_E_NOMEM. */
+/* references.c: usage. Reads the terms. TB_E_NOMEM. */
 TB_MUST_USE tb_code tb__check_usage(tb__checking *c, tb_error *err);
 
 #define TB__GROUPED (TB_U128_TEXT_MAX + TB_U128_TEXT_MAX / 3 + 1)

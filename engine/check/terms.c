@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/list.h"
 #include "invoice/text.h"
 #include "model/document.h"
 #include "tollbook/bundle.h"
@@ -376,17 +377,10 @@ tb_code tb__terms_write(const tb__doc_terms *terms, tb_buf *out, tb_error *err)
 typedef struct reader {
     tb__document doc;
     tb__arena arena;
-    const tb_book *books;
-    size_t n_books;
-    const tb_book **known; /* sorted by hash and id */
-    size_t n_known;
+    tb__doc_terms *terms;
     tb_code code;
     tb_error *err;
 } reader;
-
-typedef struct book_name {
-    char id[sizeof((tb_book *)0)->id], sha256[sizeof((tb_book *)0)->sha256];
-} book_name;
 
 static void read_object(reader *r, uint32_t node, const member *table, void *to);
 
@@ -480,65 +474,44 @@ static void read_decimal(reader *r, uint32_t node, const member *m, tb_decimal *
     if (v->type != TB__STRING || tb_decimal_parse(v->text, v->len, TB_DECIMAL_SCALE_MAX, to, NULL)) not_written(r, node, m->name);
 }
 
-static int compare_books(const tb_book *a, const char *sha256, const char *id)
+static int compare_books(const tb_book *a, const tb_book *b)
 {
-    const int order = strcmp(a->sha256, sha256);
-    return order ? order : strcmp(a->id, id);
+    const int order = strcmp(a->sha256, b->sha256);
+    return order ? order : strcmp(a->id, b->id);
 }
 
-/* Where no books were given one has its id and hash alone: it is made once. */
-static const tb_book *add_book(reader *r, const book_name *name, size_t at)
+static int book_of_key(const void *key, const void *item)
 {
-    tb_book *book = r->n_known < TB_TOLLPROOF_LIST ? take_zeroed(r, 1, sizeof *book) : NULL;
-    if (!book) return NULL;
-    memcpy(book->id, name->id, sizeof book->id);
-    memcpy(book->sha256, name->sha256, sizeof book->sha256);
-    memmove(&r->known[at + 1], &r->known[at], (r->n_known++ - at) * sizeof *r->known);
-    return r->known[at] = book;
+    return compare_books(key, *(tb_book *const *)item);
 }
 
-static const tb_book *named_book(reader *r, const book_name *name)
+/* The book of this id and hash: made when it is named first, and kept in its place among those that are named. */
+static tb_book *name_book(reader *r, const tb_book *key)
 {
-    size_t low = 0, high = r->n_known;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = compare_books(r->known[middle], name->sha256, name->id);
-        if (order == 0) return r->known[middle];
-        if (order < 0) low = middle + 1;
-        else high = middle;
+    tb__doc_terms *t = r->terms;
+    size_t at = t->n_books;
+    tb_book **const known = tb__find_sorted(key, t->books, t->n_books, sizeof *t->books, book_of_key);
+    if (known) return *known;
+    if (t->n_books == TB_TOLLPROOF_LIST) {
+        if (!r->code) r->code = tb_fail(r->err, TB_E_VALIDATION, "terms", "The terms name more than %d price books.", TB_TOLLPROOF_LIST);
+        return NULL;
     }
-    const tb_book *made = r->books ? NULL : add_book(r, name, low);
-    if (!made && !r->code)
-        r->code = tb_fail(r->err, TB_E_NOT_FOUND, "books", "The price book %s, by which the document was rated, is missing.", name->id);
-    return made;
+    tb_book *book = take_zeroed(r, 1, sizeof *book);
+    if (!book) return NULL;
+    *book = *key;
+    for (t->n_books++; at && compare_books(book, t->books[at - 1]) < 0; at--)
+        t->books[at] = t->books[at - 1];
+    return t->books[at] = book;
 }
 
-static const member book_names[] = {AT(book_name, "id", TEXT, id), AT(book_name, "sha256", TEXT, sha256), END};
+static const member book_name[] = {AT(tb_book, "id", TEXT, id), AT(tb_book, "sha256", TEXT, sha256), END};
 
 static void read_book(reader *r, uint32_t node, const tb_book **to)
 {
-    book_name name = {.id = ""};
+    tb_book key = {.id = ""};
     if (r->doc.nodes[node].type == TB__NULL) return;
-    read_object(r, node, book_names, &name);
-    if (!r->code) *to = named_book(r, &name);
-}
-
-static int by_name(const void *left, const void *right)
-{
-    const tb_book *b = *(const tb_book *const *)right;
-    return compare_books(*(const tb_book *const *)left, b->sha256, b->id);
-}
-
-/* The books that were given, sorted; without any, room for those that are named. */
-static tb_code list_books(reader *r, tb_error *err)
-{
-    const size_t n = r->books ? r->n_books : TB_TOLLPROOF_LIST;
-    r->known = malloc((n + 1) * sizeof *r->known);
-    if (!r->known) return tb_no_memory(err);
-    for (; r->books && r->n_known < n; r->n_known++)
-        r->known[r->n_known] = &r->books[r->n_known];
-    if (r->n_known) qsort(r->known, r->n_known, sizeof *r->known, by_name);
-    return TB_OK;
+    read_object(r, node, book_name, &key);
+    if (!r->code) *to = name_book(r, &key);
 }
 
 /* ["2026-10-01",12] */
@@ -640,14 +613,28 @@ static tb_code check_again(const tb__doc_terms *terms, tb_text text, tb_error *e
     return code;
 }
 
-static tb_code read_all(reader *r, tb_text text, tb__doc_terms *ret, tb_error *err)
+static void list_months(reader *r)
 {
+    tb__doc_terms *t = r->terms;
+    t->all = take_zeroed(r, t->n_own + 2 * t->n_lates, sizeof *t->all);
+    for (size_t i = 0; t->all && i < t->n_own; i++)
+        t->all[t->n_all++] = &t->own[i];
+    for (size_t i = 0; t->all && i < t->n_lates; i++) {
+        if (t->lates[i].n_before) t->all[t->n_all++] = t->lates[i].before;
+        t->all[t->n_all++] = &t->lates[i].after;
+    }
+}
+
+static tb_code read_all(reader *r, tb_text text, tb_error *err)
+{
+    tb__doc_terms *const ret = r->terms;
     tb_code code = tb__document_parse(text.data, text.len, TB_E_VALIDATION, &r->arena, NULL, &r->doc, err);
     if (code) {
         if (err && code == TB_E_VALIDATION) memcpy(err->field, "terms", sizeof "terms");
         return code;
     }
     read_object(r, 0, document, ret);
+    list_months(r);
     code = r->code;
     if (!code && ret->v != 1)
         code = tb_fail(err, TB_E_VALIDATION, "terms", "The terms are of version %" PRId64 "; this program knows version 1.", ret->v);
@@ -655,23 +642,35 @@ static tb_code read_all(reader *r, tb_text text, tb__doc_terms *ret, tb_error *e
     return code ? code : check_again(ret, text, err);
 }
 
-tb_code tb__terms_read(tb_text text, const tb_book *books, size_t n_books, tb__doc_terms *ret, tb_error *err)
+tb_code tb__terms_read(tb_text text, tb__doc_terms *ret, tb_error *err)
 {
-    reader r = {.books = books, .n_books = n_books, .err = err};
-    tb__arena *kept = calloc(1, sizeof *kept);
     tb__doc_terms terms = {.v = 0};
+    reader r = {.terms = &terms, .err = err};
+    tb__arena *kept = calloc(1, sizeof *kept);
     if (!kept) return tb_no_memory(err);
     tb_code code = text.len > TB_TERMS_MAX ? tb_fail(err, TB_E_VALIDATION, "terms", "The terms have more than %zu bytes.", TB_TERMS_MAX)
                                            : TB_OK;
     tb__arena_init(&r.arena, NULL);
-    if (!code) code = list_books(&r, err);
-    if (!code) code = read_all(&r, text, &terms, err);
-    free(r.known);
+    terms.books = take_zeroed(&r, TB_TOLLPROOF_LIST, sizeof *terms.books);
+    if (!code) code = r.code;
+    if (!code) code = read_all(&r, text, err);
     *kept = r.arena;
     terms.memory = kept;
     if (code) tb__terms_release(&terms);
     else *ret = terms;
     return code;
+}
+
+tb_code tb__terms_use_books(const tb__doc_terms *terms, const tb_book *books, size_t n, tb_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        tb_book **const named = tb__find_sorted(&books[i], terms->books, terms->n_books, sizeof *terms->books, book_of_key);
+        if (named) **named = books[i];
+    }
+    for (size_t i = 0; i < terms->n_books; i++)
+        if (!terms->books[i]->canonical)
+            return tb_fail(err, TB_E_NOT_FOUND, "books", "The price book %s, by which the document was rated, is missing.", terms->books[i]->id);
+    return TB_OK;
 }
 
 void tb__terms_release(tb__doc_terms *terms)

@@ -56,21 +56,29 @@ typedef struct tb__doc_terms {
     size_t n_lates;
     const tb_bill_charge *charges;
     size_t n_charges;
-    void *memory; /* of terms that were read */
+    /* Of terms that were read. */
+    const tb__term_month **all; /* every month: its own, and each corrected one as it was before and is after */
+    size_t n_all;
+    tb_book **books; /* the price books that they name, each once: id and hash alone, before tb__terms_use_books */
+    size_t n_books;
+    void *memory;
 } tb__doc_terms;
 
 /* Appends the terms. */
 TB_MUST_USE tb_code tb__terms_write(const tb__doc_terms *terms, tb_buf *out, tb_error *err);
 
-/* Reads terms: exactly what tb__terms_write would write of them. Books are found by id and hash among `books`, which must outlive
- * the terms; where that is NULL, books have nothing but these. TB_E_VALIDATION: they are not as written (err->byte);
- * TB_E_NOT_FOUND: a book is missing. Release on success. */
-TB_MUST_USE tb_code tb__terms_read(tb_text text, const tb_book *books, size_t n_books, tb__doc_terms *ret, tb_error *err);
+/* Reads terms: exactly what tb__terms_write would write of them. TB_E_VALIDATION: they are not as written (err->byte). Release on
+ * success. */
+TB_MUST_USE tb_code tb__terms_read(tb_text text, tb__doc_terms *ret, tb_error *err);
+/* Fills the price books that the terms name from these, which must outlive them. TB_E_NOT_FOUND: one is missing. */
+TB_MUST_USE tb_code tb__terms_use_books(const tb__doc_terms *terms, const tb_book *books, size_t n, tb_error *err);
 void tb__terms_release(tb__doc_terms *terms);
 
-/* Whether the terms are of this document: number, kind, account, month, watermark (sound.c). TB_E_DIFFERENT: the sentence. */
+/* --- terms_rules.c --- */
+
+/* Whether the terms are of this document: number, kind, account, month, watermark. TB_E_DIFFERENT: the sentence. */
 TB_MUST_USE tb_code tb__terms_compare(const tb__doc_terms *terms, const tb_statement *s, tb_error *err);
-/* Whether terms that were read are such as the store writes (sound.c). currency: the document's. TB_E_VALIDATION. */
+/* Whether terms that were read are such as the store writes. currency: the document's. TB_E_VALIDATION. */
 TB_MUST_USE tb_code tb__terms_check(const tb__doc_terms *terms, const char *currency, tb_error *err);
 
 #endif

@@ -89,7 +89,7 @@ typedef enum tb_check_name {
 } tb_check_name;
 
 typedef enum tb_check_state {
-    TB_CHECK_SKIPPED, /* nobody asked for it */
+    TB_CHECK_SKIPPED, /* it was not asked for */
     TB_CHECK_OK,
     TB_CHECK_UNABLE, /* it could not be checked */
     TB_CHECK_DIFFERS,

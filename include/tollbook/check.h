@@ -1,4 +1,4 @@
-/* Checking a bill without the one who wrote it: its usage, its terms and its price books, whose commitments were opened (proof.h),
+/* Checking a bill without trusting the one who wrote it: usage, terms and price books, as the log committed to them (proof.h),
  * are rated again by the same functions, and the document's text is compared byte for byte. Pure: no store, no clock.
  *
  * Terms are a document's canonical JSON (docs/proof.md): all that its bill is rated by beside price books and usage. */

@@ -40,7 +40,10 @@ static tb_code read_key(const char *text, tb_note_key *ret, tb_error *err)
     tb_buf_init(&file, 4096, NULL);
     bool is_key = strchr(text, '+') != NULL;
     if (checker_read(text, &file, err) == TB_OK) {
-        code = tb_note_key_read(file.data, strcspn(file.data ? file.data : "", "\r\n"), ret, &why);
+        size_t len = 0; /* of the first line */
+        while (len < file.len && file.data[len] != '\r' && file.data[len] != '\n')
+            len++;
+        code = tb_note_key_read(file.data, len, ret, &why);
         is_key = file.len && memchr(file.data, '+', file.len) != NULL;
     }
     tb_buf_release(&file);

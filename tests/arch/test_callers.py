@@ -16,6 +16,7 @@ KEPT = {
                     "rates a million usages at once; the bench of rating (w3) measures it"),
     "tb_store_apply_piece": "one piece, for programs that embed the library (docs/operate/standby.md)",
     "tb_bundle_next": "a program that follows a log reads its entry bundles",
+    "tb_check_rate": "a program that has the parts of a bundle rates them without the proofs; the oracle and the fuzz target do",
     "tb_code_name": "a program that shows a code writes its name",
     "tb_explain_invoice": "programs that are linked to 1.0 call it; the server asks for a day too",
     **dict.fromkeys(("tb_store_drop_events", "tb_store_drop_logs", "tb_store_forget_rejects"),

@@ -209,7 +209,7 @@ class World:
         return before, index
 
     def month_of(self, account, month, days):
-        return {"contract": {"percentile": False}, "days": [[self.opened[index]["day"], index] for index in days], "fees": [],
+        return {"bytes": [], "contract": {"percentile": False}, "days": [[self.opened[index]["day"], index] for index in days], "fees": [],
                 "meters": [{"id": "scripts", "kind": "counter"}] if account == 1 else [], "month": month,
                 "parts": [{"book": {"id": "standard-2026", "sha256": hashlib.sha256(self.book.encode()).hexdigest()},
                            "from": f"{month}-01T00:00:00Z", "to": None}],

@@ -38,7 +38,7 @@ def falsified(mutations):
 class Notices(unittest.TestCase):
     def check(self, bundle, since=None, witnesses=()):
         data = bundle if isinstance(bundle, bytes) else bundle_maker.write(bundle)
-        status, said, _ = check.check(data, self.key, witnesses, since)
+        status, said = check.check(data, self.key, witnesses, since)
         return status, said
 
     def notices(self, case):
@@ -55,7 +55,7 @@ class Made(Notices):
     @classmethod
     def setUpClass(cls):
         cls.world = bundle_maker.World(LOG, RANDOM, [WITNESS])
-        cls.key, cls.witness = check.Key(LOG.vkey), check.Key(WITNESS.vkey)
+        cls.key, cls.witness = check.read_key(LOG.vkey, check.LOG), check.read_key(WITNESS.vkey, check.WITNESS)
 
     def test_what_is_right(self):
         old = self.world.log.checkpoint(20)
@@ -79,8 +79,10 @@ class Made(Notices):
         """Each that is asked for has to have signed, and rightly."""
         other = bundle_maker.Signer("witness.example/w2", bytes(32), witness=True)
         bundle = self.world.bundle("2026-000005")
-        status, said = self.check(bundle, witnesses=[check.Key(other.vkey)])
+        status, said = self.check(bundle, witnesses=[check.read_key(other.vkey, check.WITNESS)])
         self.assertEqual((status, said[-1]), (2, ("witness", "NO", "witness.example/w2 did not cosign the checkpoint.")))
+        other = bundle_maker.Signer(WITNESS.name, bytes(32), witness=True)
+        self.assertEqual(self.check(bundle, witnesses=[self.witness, check.read_key(other.vkey, check.WITNESS)])[0], 2, "two keys of one name")
         wrong = bundle_maker.write(bundle).decode().replace(WITNESS.line(self.text(), 1764547200)[:-1], WITNESS.line(self.text() + "x", 1764547200)[:-1])
         status, said = self.check(wrong.encode(), witnesses=[self.witness])
         self.assertEqual((status, said[-1][0]), (1, "witness"))
@@ -115,7 +117,7 @@ class OfTheProgram(Notices):
         cls.addClassCleanup(folder.cleanup)
         cls.real = real = Real(folder.name, RANDOM)
         signer = bundle_maker.Signer.from_file(real.key.read_text())
-        cls.key = check.Key(real.vkey)
+        cls.key = check.read_key(real.vkey, check.LOG)
         cls.numbers = real.numbers()
         cls.bundles = {number: real.bundle(number) for number in cls.numbers}
         cls.log = bundle_maker.Log(signer, real.entries())

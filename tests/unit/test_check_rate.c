@@ -23,6 +23,8 @@ static const uint8_t seed[TB_PROOF_SEED] = {7};
     "{\"id\":102,\"account\":1,\"name\":\"v\",\"type\":\"volume\"},{\"id\":201,\"account\":2,\"name\":\"b\"}]," \
     "\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[101],\"created\":\"2026-01-10T00:00:00Z\"}]}"
 
+#define COMMITTED "{\"accounts\":[{\"id\":1,\"name\":\"a\",\"contract\":{\"commit\":{\"monthly\":\"1000\"}}}]}"
+
 static fixture f;
 static parts p;
 static tb_check_rated rated;
@@ -305,7 +307,7 @@ START_TEST(changed_usage_is_named)
     says(TB_E_DIFFERENT, "days", "Usage of 2026-09-04 was left out (the terms do not say where that region is billed)");
     take_parts(1, INVOICE);
     change(&p.days[0].text, "zone\t101", "zone\t100");
-    says(TB_E_DIFFERENT, "days", "no entry of the terms takes it");
+    says(TB_E_DIFFERENT, "days", "the terms have no entry for it");
     take_parts(1, INVOICE);
     change(&p.days[0].text, "T03:00:00Z", "T03:30:00Z");
     says(TB_E_VALIDATION, "days", "line 1: a pull zone, a region and an hour");
@@ -339,9 +341,9 @@ START_TEST(changed_terms_are_named)
         {"\"discount\":5", "\"discount\":6", TB_E_DIFFERENT, "invoice", "too much"},
         {"\"discount\":5", "\"discount\":4", TB_E_DIFFERENT, "invoice", "too little"},
         {"{\"code\":\"NY\",\"region\":\"NA\"}", "{\"code\":\"NY\",\"region\":\"EU\"}", TB_E_DIFFERENT, "invoice", "Line 1 ("},
-        {"{\"code\":\"DE\",\"region\":\"EU\"}", "{\"code\":\"DE\",\"region\":\"AF\"}", TB_E_DIFFERENT, "days", "no entry of the terms takes it"},
+        {"{\"code\":\"DE\",\"region\":\"EU\"}", "{\"code\":\"DE\",\"region\":\"AF\"}", TB_E_DIFFERENT, "days", "the terms have no entry for it"},
         {"\"percent\":\"22\"", "\"percent\":\"21\"", TB_E_DIFFERENT, "invoice", "the total does not"},
-        {"\"balancer\":7,\"part\":0", "\"balancer\":8,\"part\":0", TB_E_DIFFERENT, "days", "no entry of the terms takes its requests"},
+        {"\"balancer\":7,\"part\":0", "\"balancer\":8,\"part\":0", TB_E_DIFFERENT, "days", "the terms have no entry for its requests"},
         {"\"seconds\":2592000,\"zone\":101", "\"seconds\":2591000,\"zone\":101", TB_E_DIFFERENT, "invoice", "Optimizer"},
         {"\"watermark\":", "\"watermark\":1", TB_E_DIFFERENT, "terms", "of watermark"},
         {"\"number\":\"2026-000001\"", "\"number\":\"2026-000002\"", TB_E_DIFFERENT, "terms", "2026-000002"},
@@ -403,6 +405,27 @@ START_TEST(corrections_begin_at_what_was_billed)
 }
 END_TEST
 
+/* A month below its commit costs the same with a byte less. */
+START_TEST(corrections_begin_at_the_usage_that_was_billed)
+{
+    begin();
+    fixture_apply(&f, COMMITTED, us_at(1, 1, 1), NULL);
+    make_final(1, 680);
+    add_bytes(&f, 101, "DE", at(9, 5, 9), UINT64_C(700000000000));
+    make_final(1, 681);
+    is_same(1, "2026-000002");
+    take_parts(1, "2026-000002");
+    char *const before = strstr((char *)(uintptr_t)p.of.terms.data, "\"before\":[");
+    char *const day = before ? strstr(before, "[\"2026-09-04\",") : NULL;
+    ck_assert_ptr_nonnull(day);
+    char *const next = strchr(day, ']') + 2; /* the day that follows */
+    memmove(day, next, strlen(next) + 1);
+    p.of.terms.len = strlen(p.of.terms.data);
+    says(TB_E_DIFFERENT, "earlier", "billed: it has 300,000,000,000 fewer byte of zone:101, EU.");
+    end();
+}
+END_TEST
+
 START_TEST(books_begin_when_they_say)
 {
     begin();
@@ -426,7 +449,7 @@ START_TEST(each_cell_goes_into_one_entry)
     begin_one();
     take_parts(1, INVOICE);
     change(&p.of.terms, entry, "");
-    says(TB_E_DIFFERENT, "days", "no entry of the terms takes it");
+    says(TB_E_DIFFERENT, "days", "the terms have no entry for it");
     take_parts(1, INVOICE);
     snprintf(twice, sizeof twice, "%s%s", entry, entry);
     change(&p.of.terms, entry, twice);
@@ -446,9 +469,9 @@ START_TEST(terms_are_read_strictly)
         const char was = *at;
         tb__doc_terms terms;
         *at = ' ';
-        if (was != ' ' && tb__terms_read(p.of.terms, NULL, 0, &terms, &err) == TB_OK) tb__terms_release(&terms); /* within a text */
+        if (was != ' ' && tb__terms_read(p.of.terms, &terms, &err) == TB_OK) tb__terms_release(&terms); /* within a text */
         *at = 0;
-        ck_assert_int_eq(tb__terms_read(p.of.terms, NULL, 0, &terms, &err), TB_E_VALIDATION);
+        ck_assert_int_eq(tb__terms_read(p.of.terms, &terms, &err), TB_E_VALIDATION);
         *at = was;
     }
     parts_release(&p);
@@ -470,6 +493,7 @@ int main(void)
     tcase_add_test(changed, changed_terms_are_named);
     tcase_add_test(changed, changed_books_are_named);
     tcase_add_test(changed, corrections_begin_at_what_was_billed);
+    tcase_add_test(changed, corrections_begin_at_the_usage_that_was_billed);
     tcase_add_test(changed, books_begin_when_they_say);
     tcase_add_test(changed, each_cell_goes_into_one_entry);
     tcase_add_test(changed, terms_are_read_strictly);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "tollbook/book.h"
 #include "tollbook/calendar.h"
 
@@ -61,7 +62,7 @@ static bool check_salted(tb__checking *c, const char *what, tb_proof_type type, 
 
 /* --- the document and its terms --- */
 
-/* The value of a member of the text itself, not of what is in it; name: "\"book\":\"". NULL: it has none. */
+/* The value of a member of the outermost object; name: "\"book\":\"". NULL: there is none. */
 static const char *find_member(tb_text text, const char *name)
 {
     const size_t len = strlen(name);
@@ -79,7 +80,7 @@ static const char *find_member(tb_text text, const char *name)
     return NULL;
 }
 
-/* Whether a text that cannot be read is another one than its own SHA-256 is of, which each document has. */
+/* Of a text that cannot be read as a document: whether its SHA-256, without that member, is not the one that it states. */
 static bool is_changed(tb_text text)
 {
     const char *digits = find_member(text, ",\"sha256\":\"");
@@ -98,7 +99,7 @@ static bool is_changed(tb_text text)
     return changed;
 }
 
-static void tell_changed(tb__checking *c, const char *what)
+static void say_changed(tb__checking *c, const char *what)
 {
     tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "%s in this file was changed after it was made. Fetch it again; do not pay by it.", what);
 }
@@ -109,13 +110,13 @@ static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_pa
     tb_error why;
     const tb_code code = tb_paper_parse(text.data, text.len, NULL, ret, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
-    if (code && is_changed(text)) tell_changed(c, what);
+    if (code && is_changed(text)) say_changed(c, what);
     if (code) {
         const bool adds_up = strcmp(why.field, "payable") != 0; /* tb_paper_parse */
         tb__check_set(c, TB_CHECK_COMMITMENTS, adds_up ? TB_CHECK_UNABLE : TB_CHECK_DIFFERS, "%s cannot be read: %.280s", what, why.message);
         return code;
     }
-    if (!ret->sha256_true) tell_changed(c, what);
+    if (!ret->sha256_true) say_changed(c, what);
     return TB_OK;
 }
 
@@ -123,15 +124,15 @@ static tb_code open_paper(tb__checking *c, const char *what, tb_text text, tb_pa
 static tb_code open_document(tb__checking *c, tb_error *err)
 {
     const tb_tollproof *b = c->bundle;
-    const tb_code code = open_paper(c, "The document", b->invoice.text, &c->paper, err);
-    c->has_paper = !code;
-    if (!code && strcmp(c->paper.statement.state, "final") != 0)
-        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is not final.", c->paper.statement.number);
+    const tb_code code = open_paper(c, "The document", b->invoice.text, &c->contents.document, err);
+    c->has_document = !code;
+    if (!code && strcmp(c->contents.document.statement.state, "final") != 0)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is not final.", c->contents.document.statement.number);
     if (code) {
         tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_UNABLE, "The document cannot be read, so its entry is not known.");
         return code == TB_E_NOMEM ? code : TB_OK;
     }
-    const int64_t month = c->paper.statement.month;
+    const int64_t month = c->contents.document.statement.month;
     int64_t index = 0;
     if (check_salted(c, "the document", TB_PROOF_INVOICE, month, &b->invoice, &index)) c->out->index = index;
     check_salted(c, "the terms", TB_PROOF_TERMS, month, &b->terms, &index);
@@ -141,18 +142,16 @@ static tb_code open_document(tb__checking *c, tb_error *err)
 static tb_code open_earlier(tb__checking *c, size_t at, tb_error *err)
 {
     const tb_tollproof_part *part = &c->bundle->earlier.parts[at];
-    tb_paper paper;
+    tb_paper *paper = &c->contents.earlier[at];
     int64_t index;
     char what[48];
-    const tb_code code = open_paper(c, "An earlier document", part->text, &paper, err);
+    const tb_code code = open_paper(c, "An earlier document", part->text, paper, err);
     if (code) return code == TB_E_NOMEM ? code : TB_OK;
-    snprintf(what, sizeof what, "document %s", paper.statement.number);
-    check_salted(c, what, TB_PROOF_INVOICE, paper.statement.month, part, &index);
-    memcpy(c->earlier[at].text, paper.statement.number, sizeof paper.statement.number);
-    if (c->has_paper && paper.statement.account != c->paper.statement.account)
-        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is of another account than %s.", paper.statement.number,
-                      c->paper.statement.number);
-    tb_paper_release(&paper);
+    snprintf(what, sizeof what, "document %s", paper->statement.number);
+    check_salted(c, what, TB_PROOF_INVOICE, paper->statement.month, part, &index);
+    if (c->has_document && paper->statement.account != c->contents.document.statement.account)
+        tb__check_set(c, TB_CHECK_COMMITMENTS, TB_CHECK_DIFFERS, "Document %s is of another account than %s.", paper->statement.number,
+                      c->contents.document.statement.number);
     return TB_OK;
 }
 
@@ -161,8 +160,8 @@ static tb_code open_earlier(tb__checking *c, size_t at, tb_error *err)
 /* Sets found[i] where it is the document's i-th book. */
 static void match_book(tb__checking *c, const tb_book *book, bool *found)
 {
-    const tb_statement *s = &c->paper.statement;
-    for (size_t i = 0; c->has_paper && i < s->n_books && i < TB_TOLLPROOF_LIST; i++) {
+    const tb_statement *s = &c->contents.document.statement;
+    for (size_t i = 0; c->has_document && i < s->n_books && i < TB_TOLLPROOF_LIST; i++) {
         if (strcmp(s->books[i].id, book->id) != 0) continue;
         if (strcmp(s->books[i].sha256, book->sha256) == 0) found[i] = true;
         else
@@ -187,30 +186,28 @@ static void open_unread_book(tb__checking *c, const tb_tollproof_part *part, con
 static tb_code open_book(tb__checking *c, size_t at, bool *found, tb_error *err)
 {
     const tb_tollproof_part *part = &c->bundle->books.parts[at];
-    tb_book book;
+    tb_book *book = &c->contents.books[at];
     tb_error why;
     int64_t index;
     char what[96];
-    const tb_code code = tb_book_parse(part->text.data, part->text.len, NULL, &book, &why);
+    const tb_code code = tb_book_parse(part->text.data, part->text.len, NULL, book, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
     if (code) {
         open_unread_book(c, part, &why);
         return TB_OK;
     }
     tb_proof_entry entry = {.type = TB_PROOF_BOOK, .of = -1, .hash = tb_proof_digest(part->text.data, part->text.len)};
-    memcpy(entry.book, book.id, sizeof entry.book);
-    memcpy(c->books[at].text, book.sha256, sizeof book.sha256);
-    snprintf(what, sizeof what, "price book %s", book.id);
+    memcpy(entry.book, book->id, sizeof entry.book);
+    snprintf(what, sizeof what, "price book %s", book->id);
     check_proof(c, what, &entry, part->proof, &index);
-    match_book(c, &book, found);
-    tb_book_release(&book);
+    match_book(c, book, found);
     return TB_OK;
 }
 
 static tb_code open_books(tb__checking *c, tb_error *err)
 {
-    const tb_statement *s = &c->paper.statement;
-    const size_t n = c->has_paper && s->n_books <= TB_TOLLPROOF_LIST ? s->n_books : 0;
+    const tb_statement *s = &c->contents.document.statement;
+    const size_t n = c->has_document && s->n_books <= TB_TOLLPROOF_LIST ? s->n_books : 0;
     bool *found = tb_alloc_zero(NULL, n + 1, sizeof *found);
     if (!found) return tb_no_memory(err);
     tb_code code = TB_OK;
@@ -259,7 +256,7 @@ static void open_void(tb__checking *c)
     const tb_tollproof_part *part = &c->bundle->voided;
     int64_t index = 0;
     if (!part->text.data) return;
-    const char *number = c->has_paper ? c->paper.statement.number : "", *moment = void_moment(number, part->text);
+    const char *number = c->has_document ? c->contents.document.statement.number : "", *moment = void_moment(number, part->text);
     if (!moment) tb__check_set(c, TB_CHECK_VOID, TB_CHECK_UNABLE, "The file has a void, but not of this document.");
     else if (!check_salted(c, "the void", TB_PROOF_VOID, 0, part, &index))
         tb__check_set(c, TB_CHECK_VOID, TB_CHECK_UNABLE, "The file says that the document is void, but the log does not.");
@@ -270,7 +267,7 @@ static void open_void(tb__checking *c)
 
 /* --- all --- */
 
-static void tell_opened(tb__checking *c)
+static void say_opened(tb__checking *c)
 {
     const tb_tollproof *b = c->bundle;
     char size[TB__GROUPED];
@@ -288,15 +285,9 @@ static void tell_opened(tb__checking *c)
                       b->earlier.n == 1 ? "" : "s");
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void find_doubles(tb__checking *c)
 {
-    qsort(c->indexes, c->n_indexes, sizeof *c->indexes, by_value);
+    qsort(c->indexes, c->n_indexes, sizeof *c->indexes, tb__by_int64);
     for (size_t i = 1; i < c->n_indexes; i++)
         if (c->indexes[i] == c->indexes[i - 1])
             tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS, "Entry %lld of the log is in this file twice.", (long long)c->indexes[i]);
@@ -307,9 +298,11 @@ static tb_code make_lists(tb__checking *c, tb_error *err)
     const tb_tollproof *b = c->bundle;
     c->days = tb_alloc_zero(NULL, b->days.n + 1, sizeof *c->days);
     c->indexes = tb_alloc_zero(NULL, b->days.n + b->books.n + b->earlier.n + 3, sizeof *c->indexes);
-    c->books = tb_alloc_zero(NULL, b->books.n + 1, sizeof *c->books);
-    c->earlier = tb_alloc_zero(NULL, b->earlier.n + 1, sizeof *c->earlier);
-    return c->days && c->indexes && c->books && c->earlier ? TB_OK : tb_no_memory(err);
+    tb_code code = tb__contents_init(&c->contents, b->books.n, b->earlier.n, err);
+    c->contents.text = b->invoice.text;
+    c->contents.days = c->days;
+    c->contents.n_days = b->days.n;
+    return code || (c->days && c->indexes) ? code : tb_no_memory(err);
 }
 
 tb_code tb__check_entries(tb__checking *c, tb_error *err)
@@ -325,6 +318,6 @@ tb_code tb__check_entries(tb__checking *c, tb_error *err)
     if (code) return code;
     open_void(c);
     find_doubles(c);
-    tell_opened(c);
+    say_opened(c);
     return TB_OK;
 }

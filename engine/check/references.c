@@ -7,15 +7,16 @@
 #include <string.h>
 
 #include "base/list.h"
-#include "check/find.h"
-#include "check/terms.h"
+#include "base/list.h"
 #include "tollbook/calendar.h"
 
+/* --- days --- */
+
 /* The days that the terms count, each once, ascending by index. */
-typedef struct counted {
+typedef struct counted_days {
     tb__term_day *days;
     size_t n;
-} counted;
+} counted_days;
 
 static int by_index(const void *a, const void *b)
 {
@@ -24,40 +25,23 @@ static int by_index(const void *a, const void *b)
     return x->day < y->day ? -1 : x->day > y->day;
 }
 
-static void add_counted(counted *all, const tb__term_month *month)
+static tb_code list_days(const tb__doc_terms *terms, counted_days *ret, tb_error *err)
 {
-    for (size_t i = 0; i < month->n_days; i++)
-        all->days[all->n++] = month->days[i];
-}
-
-static size_t count_days(const tb__doc_terms *terms)
-{
-    size_t n = terms->n_own ? terms->own->n_days : 0;
-    for (size_t i = 0; i < terms->n_lates; i++)
-        n += terms->lates[i].after.n_days + (terms->lates[i].n_before ? terms->lates[i].before->n_days : 0);
-    return n;
-}
-
-static tb_code list_counted(const tb__doc_terms *terms, counted *ret, tb_error *err)
-{
-    size_t n = 0;
-    *ret = (counted){.days = malloc((count_days(terms) + 1) * sizeof *ret->days)};
+    size_t all = 0, n = 0;
+    for (size_t i = 0; i < terms->n_all; i++)
+        all += terms->all[i]->n_days;
+    *ret = (counted_days){.days = malloc((all + 1) * sizeof *ret->days)};
     if (!ret->days) return tb_no_memory(err);
-    if (terms->n_own) add_counted(ret, terms->own);
-    for (size_t i = 0; i < terms->n_lates; i++) {
-        if (terms->lates[i].n_before) add_counted(ret, terms->lates[i].before);
-        add_counted(ret, &terms->lates[i].after);
-    }
-    qsort(ret->days, ret->n, sizeof *ret->days, by_index);
-    for (size_t i = 0; i < ret->n; i++) /* a correction counts a day in both of its sides */
-        if (n == 0 || by_index(&ret->days[n - 1], &ret->days[i]) != 0) ret->days[n++] = ret->days[i];
-    ret->n = n;
+    for (size_t i = 0; i < terms->n_all; i++)
+        for (size_t k = 0; k < terms->all[i]->n_days; k++)
+            ret->days[n++] = terms->all[i]->days[k];
+    if (n) qsort(ret->days, n, sizeof *ret->days, by_index);
+    for (size_t i = 0; i < n; i++) /* a correction counts a day in both of its sides */
+        if (ret->n == 0 || by_index(&ret->days[ret->n - 1], &ret->days[i]) != 0) ret->days[ret->n++] = ret->days[i];
     return TB_OK;
 }
 
-/* --- the days of the bundle --- */
-
-static void tell_day(tb__checking *c, tb_check_state state, int64_t day, int64_t index, const char *what)
+static void say_day(tb__checking *c, tb_check_state state, int64_t day, int64_t index, const char *what)
 {
     char date[11];
     tb__check_date(day, date);
@@ -65,7 +49,7 @@ static void tell_day(tb__checking *c, tb_check_state state, int64_t day, int64_t
 }
 
 /* Both lists ascend by index. */
-static void compare_days(tb__checking *c, const counted *terms)
+static void compare_days(tb__checking *c, const counted_days *terms)
 {
     const size_t n = c->bundle->days.n;
     size_t i = 0, j = 0;
@@ -76,10 +60,10 @@ static void compare_days(tb__checking *c, const counted *terms)
             i++;
             j++;
         } else if (!day || (want && want->index < day->index)) {
-            tell_day(c, TB_CHECK_UNABLE, want->day, want->index, "is counted by the terms, but is not in this file");
+            say_day(c, TB_CHECK_UNABLE, want->day, want->index, "is counted by the terms, but is not in this file");
             j++;
         } else {
-            tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is in this file, but the terms do not count it");
+            say_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is in this file, but the terms do not count it");
             i++;
         }
     }
@@ -89,15 +73,6 @@ static void compare_days(tb__checking *c, const counted *terms)
 typedef struct version {
     int64_t day, index, first;
 } version;
-
-/* Two entries of one day. */
-static void tell_strangers(tb__checking *c, const version *day)
-{
-    char date[11];
-    tb__check_date(day[0].day, date);
-    tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Entries %lld and %lld of the log are both of %s, but are not versions of the same usage.",
-                  (long long)day[0].index, (long long)day[1].index, date);
-}
 
 static int by_day(const void *a, const void *b)
 {
@@ -117,8 +92,14 @@ static tb_code compare_versions(tb__checking *c, tb_error *err)
         days[i] = (version){c->days[i].day, c->days[i].index, first};
     }
     if (list->n) qsort(days, list->n, sizeof *days, by_day);
-    for (size_t i = 1; i < list->n; i++)
-        if (days[i - 1].day == days[i].day && days[i - 1].first != days[i].first) tell_strangers(c, &days[i - 1]);
+    for (size_t i = 1; i < list->n; i++) {
+        const version *old = &days[i - 1], *new = &days[i];
+        char date[11];
+        if (old->day != new->day || old->first == new->first) continue;
+        tb__check_date(old->day, date);
+        tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Entries %lld and %lld of the log are both of %s, but are not versions of the same usage.",
+                      (long long)old->index, (long long)new->index, date);
+    }
     free(days);
     return TB_OK;
 }
@@ -127,75 +108,64 @@ static tb_code compare_versions(tb__checking *c, tb_error *err)
 
 /* Texts that the document or its terms name. */
 typedef struct names {
-    tb__check_name *list;
+    const char **list;
     size_t n, cap;
     tb_code code; /* of the first failure */
 } names;
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(((const tb__check_name *)a)->text, ((const tb__check_name *)b)->text);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* One that was just added is not added again: a document's corrections follow each other. */
 static void add_name(names *all, const char *text)
 {
-    if (!*text || all->code || (all->n && strcmp(all->list[all->n - 1].text, text) == 0)) return;
+    if (!*text || all->code || (all->n && strcmp(all->list[all->n - 1], text) == 0)) return;
     all->code = tb__grow(&all->list, all->n, &all->cap, sizeof *all->list, NULL);
-    if (!all->code) snprintf(all->list[all->n++].text, sizeof all->list->text, "%s", text);
+    if (!all->code) all->list[all->n++] = text;
 }
 
-static bool has_name(const names *all, const tb__check_name *name)
+static bool has_name(const names *all, const char *name)
 {
-    return tb__find_sorted(name, all->list, all->n, sizeof *all->list, by_text) != NULL;
-}
-
-static void add_books(names *all, const tb__term_month *month)
-{
-    for (size_t i = 0; i < month->input.n_parts; i++)
-        if (month->input.parts[i].book) add_name(all, month->input.parts[i].book->sha256);
-    for (size_t i = 0; i < month->input.n_fees; i++) /* one that was billed in advance keeps its book */
-        if (month->input.fees[i].book) add_name(all, month->input.fees[i].book->sha256);
-}
-
-static void add_late(names *books, names *documents, const tb__term_late *late)
-{
-    add_books(books, &late->after);
-    if (late->n_before) add_books(books, late->before);
-    add_name(documents, late->invoice);
-    for (size_t i = 0; i < late->n_billed; i++)
-        add_name(documents, late->billed[i].number);
+    return tb__find_sorted(&name, all->list, all->n, sizeof *all->list, by_text) != NULL;
 }
 
 static void list_names(const tb__doc_terms *terms, const tb_statement *s, names *books, names *documents)
 {
     for (size_t i = 0; i < s->n_books; i++)
         add_name(books, s->books[i].sha256);
-    if (terms->n_own) add_books(books, terms->own);
-    for (size_t i = 0; i < terms->n_lates; i++)
-        add_late(books, documents, &terms->lates[i]);
+    for (size_t i = 0; i < terms->n_books; i++)
+        add_name(books, terms->books[i]->sha256);
     add_name(documents, s->corrects);
     add_name(documents, s->replaces);
     for (size_t i = 0; i < s->bill->n_lines; i++)
         if (s->bill->lines[i].kind == TB_LINE_CORRECTION) add_name(documents, s->corrections[i].invoice);
+    for (size_t i = 0; i < terms->n_lates; i++) {
+        add_name(documents, terms->lates[i].invoice);
+        for (size_t k = 0; k < terms->lates[i].n_billed; k++)
+            add_name(documents, terms->lates[i].billed[k].number);
+    }
     if (books->n) qsort(books->list, books->n, sizeof *books->list, by_text);
     if (documents->n) qsort(documents->list, documents->n, sizeof *documents->list, by_text);
 }
 
-static tb_code compare_names(tb__checking *c, const tb__doc_terms *terms, tb_error *err)
+static tb_code compare_names(tb__checking *c, tb_error *err)
 {
-    const tb_tollproof *b = c->bundle;
+    const tb__contents *has = &c->contents;
     names books = {0}, documents = {0};
-    list_names(terms, &c->paper.statement, &books, &documents);
+    list_names(&has->terms, &has->document.statement, &books, &documents);
     const tb_code code = books.code || documents.code ? tb_no_memory(err) : TB_OK;
-    for (size_t i = 0; !code && i < b->books.n; i++)
-        if (c->books[i].text[0] && !has_name(&books, &c->books[i]))
+    for (size_t i = 0; !code && i < has->n_books; i++)
+        if (has->books[i].sha256[0] && !has_name(&books, has->books[i].sha256))
             tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "A price book is in this file (SHA-256 %.16s...), but neither the document nor its "
-                          "terms name it.", c->books[i].text);
-    for (size_t i = 0; !code && i < b->earlier.n; i++)
-        if (c->earlier[i].text[0] && !has_name(&documents, &c->earlier[i]))
-            tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Document %s is in this file, but %s does not refer to it.", c->earlier[i].text,
-                          c->paper.statement.number);
+                          "terms name it.", has->books[i].sha256);
+    for (size_t i = 0; !code && i < has->n_earlier; i++) {
+        const char *number = has->earlier[i].statement.number;
+        if (*number && !has_name(&documents, number))
+            tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "Document %s is in this file, but %s does not refer to it.", number,
+                          has->document.statement.number);
+    }
     free(books.list);
     free(documents.list);
     return code;
@@ -210,9 +180,9 @@ static void refuse_unproved(tb__checking *c)
         tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "Not judged: not all of this file is shown to be what the log has.");
 }
 
-/* n: of all months, each version of a day. Days of a month without usage have no entry, and neither have those that somebody left
+/* n: of all months, each version of a day. A day without usage has no entry, and neither has one that was left
  * out. */
-static void tell_counted(tb__checking *c, const tb__doc_terms *terms, size_t n)
+static void say_counted(tb__checking *c, const tb__doc_terms *terms, size_t n)
 {
     static const char *const months[] = {"January", "February", "March", "April", "May", "June", "July",
                                          "August", "September", "October", "November", "December"};
@@ -229,26 +199,25 @@ static void tell_counted(tb__checking *c, const tb__doc_terms *terms, size_t n)
 
 static tb_code check_document(tb__checking *c, tb_error *err)
 {
-    tb__doc_terms terms;
-    counted days;
+    tb__doc_terms *const terms = &c->contents.terms;
+    counted_days days;
     tb_error why;
-    tb_code code = tb__terms_read(c->bundle->terms.text, NULL, 0, &terms, &why);
+    tb_code code = tb__terms_read(c->bundle->terms.text, terms, &why);
     if (code == TB_E_NOMEM) return tb_no_memory(err);
     if (code) {
         tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The terms cannot be read: %.300s", why.message);
         return TB_OK;
     }
-    code = tb__terms_compare(&terms, &c->paper.statement, &why);
+    code = tb__terms_compare(terms, &c->contents.document.statement, &why);
     if (code) tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_DIFFERS, "%s", why.message);
-    code = list_counted(&terms, &days, err);
+    code = list_days(terms, &days, err);
     const bool ascend = c->out->steps[TB_CHECK_USAGE].state != TB_CHECK_UNABLE; /* each has its entry, in its place */
     if (!code && ascend) compare_days(c, &days);
     if (!code && ascend) code = compare_versions(c, err);
-    if (!code) code = compare_names(c, &terms, err);
+    if (!code) code = compare_names(c, err);
     if (!code) refuse_unproved(c);
-    if (!code) tell_counted(c, &terms, days.n);
+    if (!code) say_counted(c, terms, days.n);
     free(days.days);
-    tb__terms_release(&terms);
     return code;
 }
 
@@ -263,8 +232,8 @@ static void check_receipts(tb__checking *c)
         const tb_check_day *day = &c->days[i];
         const int64_t bit = INT64_C(1) << tb_day_of_month(day->day);
         if (tb_month_from_day(day->day) != c->bundle->month)
-            tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of another month");
-        if (!(seen & bit)) tell_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of a day that is in this file twice");
+            say_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of another month");
+        if (!(seen & bit)) say_day(c, TB_CHECK_DIFFERS, day->day, day->index, "is of a day that is in this file twice");
         seen &= ~bit;
     }
     refuse_unproved(c);
@@ -274,7 +243,7 @@ static void check_receipts(tb__checking *c)
 tb_code tb__check_usage(tb__checking *c, tb_error *err)
 {
     if (c->bundle->is_receipts) check_receipts(c);
-    else if (c->has_paper) return check_document(c, err);
+    else if (c->has_document) return check_document(c, err);
     else tb__check_set(c, TB_CHECK_USAGE, TB_CHECK_UNABLE, "The document cannot be read.");
     return TB_OK;
 }

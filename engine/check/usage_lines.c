@@ -1,9 +1,9 @@
-/* The lines of a day (engine/store/proof/day.c has their form): of pull zones, of load balancers, and of meters, which meters.c reads.
- * Lines ascend, so nothing is there twice. */
+/* The lines of a day (engine/store/proof/day.c has their form): of pull zones and of load balancers; usage_meters.c reads those of
+ * meters. Lines ascend, so nothing is there twice. */
 #include <string.h>
 
-#include "check/fill.h"
-#include "check/find.h"
+#include "check/usage_filling.h"
+#include "base/list.h"
 #include "tollbook/calendar.h"
 
 /* --- fields --- */
@@ -29,7 +29,7 @@ static bool read_id(const tb__day_line *l, size_t i, int64_t *ret)
     return true;
 }
 
-bool tb__read_time(const tb__fill *f, const tb__day_line *l, size_t i, int64_t *ret_s)
+bool tb__read_time(const tb__filling *f, const tb__day_line *l, size_t i, int64_t *ret_s)
 {
     static const char form[] = "T00:00:00Z";
     const char *const t = l->field[i] + 10;
@@ -43,7 +43,7 @@ bool tb__read_time(const tb__fill *f, const tb__day_line *l, size_t i, int64_t *
     return at[0] < 24 && at[1] < 60 && at[2] < 60;
 }
 
-static bool read_hour(const tb__fill *f, const tb__day_line *l, size_t i, int64_t *ret)
+static bool read_hour(const tb__filling *f, const tb__day_line *l, size_t i, int64_t *ret)
 {
     int64_t at = 0;
     if (!tb__read_time(f, l, i, &at) || at % 3600) return false;
@@ -88,7 +88,7 @@ static const tb_origin_place *find_place(const tb_bill_origins *o, const char *c
 }
 
 /* The line's zone, place and hour, which ascend. */
-static tb_code go_to_cell(tb__fill *f, const tb__day_line *l)
+static tb_code read_cell(tb__filling *f, const tb__day_line *l)
 {
     int64_t zone, hour;
     char code[24] = "";
@@ -102,49 +102,49 @@ static tb_code go_to_cell(tb__fill *f, const tb__day_line *l)
     if (order == 0) return TB_OK;
     f->cell.zone = zone;
     memcpy(f->cell.code, code, sizeof code);
-    f->cell.place = find_place(&f->of->origins, code);
+    f->cell.place = find_place(&f->month->origins, code);
     return TB_OK;
 }
 
-static tb_code add_bytes(tb__fill *f, const tb__day_line *l, uint64_t bytes)
+static tb_code add_bytes(tb__filling *f, const tb__day_line *l, uint64_t bytes)
 {
     const tb_origin_place *place = f->cell.place;
     if (bytes == 0) return TB_OK;
-    f->to->counted.bytes += bytes;
+    f->filled->counted.bytes += bytes;
     if (!place) return tb__left_out(f, l, "the terms do not say where that region is billed");
-    const tb__taker key = {.zone = f->cell.zone, .place = place->priced ? (int)place->region : -1,
+    const tb__usage_entry key = {.zone = f->cell.zone, .place = place->priced ? (int)place->region : -1,
                            .location = place->priced ? "" : f->cell.code, .from = f->cell.hour};
-    const tb__taker *t = tb__find_taker(f->bytes, f->n_bytes, &key);
-    if (!t) return tb__left_out(f, l, "no entry of the terms takes it");
-    f->byte_sums[t->of].day[f->day - f->from_hour / 24] += bytes;
+    const tb__usage_entry *t = tb__find_entry(f->bytes, f->n_bytes, &key);
+    if (!t) return tb__left_out(f, l, "the terms have no entry for it");
+    f->byte_sums[t->index].day[f->day - f->from_hour / 24] += bytes;
     return TB_OK;
 }
 
-static tb_code add_requests(tb__fill *f, const tb__day_line *l, int64_t balancer, int64_t hour, uint64_t requests)
+static tb_code add_requests(tb__filling *f, const tb__day_line *l, int64_t balancer, int64_t hour, uint64_t requests)
 {
-    const tb_bill_input *in = &f->to->input;
+    const tb_bill_input *in = &f->filled->input;
     if (requests == 0) return TB_OK;
-    f->to->counted.requests += requests;
+    f->filled->counted.requests += requests;
     const tb_bill_balancer *entry = tb__find_balancer(in, balancer, tb__part_at(in, hour));
-    if (!entry) return tb__left_out(f, l, "no entry of the terms takes its requests");
+    if (!entry) return tb__left_out(f, l, "the terms have no entry for its requests");
     f->balancer_sums[entry - in->balancers].day[f->day - f->from_hour / 24] += requests;
     return TB_OK;
 }
 
 /* Requests of a zone reach the balancer that it was attached to at that hour. */
-static tb_code add_tied(tb__fill *f, const tb__day_line *l, uint64_t requests)
+static tb_code add_tied(tb__filling *f, const tb__day_line *l, uint64_t requests)
 {
-    const tb__taker key = {.zone = f->cell.zone, .place = -1, .location = "", .from = f->cell.hour};
+    const tb__usage_entry key = {.zone = f->cell.zone, .place = -1, .location = "", .from = f->cell.hour};
     if (requests == 0) return TB_OK;
-    const tb__taker *t = tb__find_taker(f->ties, f->n_ties, &key);
-    return t ? add_requests(f, l, f->of->origins.ties[t->of].balancer, f->cell.hour, requests) : TB_OK;
+    const tb__usage_entry *t = tb__find_entry(f->ties, f->n_ties, &key);
+    return t ? add_requests(f, l, f->month->origins.ties[t->index].balancer, f->cell.hour, requests) : TB_OK;
 }
 
-static tb_code add_zone(tb__fill *f, const tb__day_line *l)
+static tb_code add_zone(tb__filling *f, const tb__day_line *l)
 {
     static const char *const names[2] = {"bytes", "balancer_requests"};
     uint64_t value[2] = {0, 0};
-    tb_code code = go_to_cell(f, l);
+    tb_code code = read_cell(f, l);
     if (code) return code;
     if (l->n < 5 || !read_counters(l->field[4], l->end, names, value)) return tb__wrong_line(f, "counters are expected");
     if (f->bandwidth) f->bandwidth[f->month_s / TB_METER_INTERVAL + (uint32_t)(f->cell.hour - f->from_hour)] += value[0];
@@ -153,7 +153,7 @@ static tb_code add_zone(tb__fill *f, const tb__day_line *l)
     return code ? code : add_tied(f, l, value[1]);
 }
 
-static tb_code add_balancer(tb__fill *f, const tb__day_line *l)
+static tb_code add_balancer(tb__filling *f, const tb__day_line *l)
 {
     static const char *const names[2] = {"requests", NULL};
     uint64_t value[2] = {0, 0};
@@ -188,11 +188,11 @@ static bool split(const char *from, size_t len, tb__day_line *ret, size_t *ret_l
 /* The kinds of lines, in the order of a day. */
 static const struct {
     const char *name;
-    tb_code (*add)(tb__fill *f, const tb__day_line *l);
+    tb_code (*add)(tb__filling *f, const tb__day_line *l);
 } kinds[] = {{"zone", add_zone}, {"load_balancer", add_balancer}, {"meter", tb__add_meter}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
-tb_code tb__fill_day(tb__fill *f, tb_text text)
+tb_code tb__add_usage_day(tb__filling *f, tb_text text)
 {
     const char *at = text.data;
     size_t left = text.len, len = 0, kind = 0;
@@ -207,7 +207,7 @@ tb_code tb__fill_day(tb__fill *f, tb_text text)
         while (kind < KINDS && !tb__field_is(&l, 0, kinds[kind].name))
             kind++;
         if (kind == KINDS) return tb__wrong_line(f, "a pull zone, a load balancer or a meter is expected, in this order");
-        if (++f->to->counted.cells > TB_CHECK_CELLS_MAX) return tb__wrong_line(f, "there are too many lines");
+        if (++f->filled->counted.cells > TB_CHECK_CELLS_MAX) return tb__wrong_line(f, "there are too many lines");
         code = kinds[kind].add(f, &l);
     }
     return code;

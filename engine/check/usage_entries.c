@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/fill.h"
-#include "check/find.h"
+#include "check/usage_filling.h"
+#include "base/list.h"
 #include "tollbook/calendar.h"
 
 /* --- what the terms keep --- */
 
 /* Values that the catalogue of meters refuses. */
-static tb_code check_meter(const tb__fill *f, const tb_meter *m)
+static tb_code check_meter(const tb__filling *f, const tb_meter *m)
 {
     const bool sampled = m->interval == TB_METER_INTERVAL || m->interval == 3600;
     if (m->n_dimensions < 0 || m->n_dimensions > TB_METER_DIMENSIONS || m->display_per < 1 || m->round_up < 0 ||
@@ -19,9 +19,9 @@ static tb_code check_meter(const tb__fill *f, const tb_meter *m)
     return TB_OK;
 }
 
-static tb_code check_contract(const tb__fill *f)
+static tb_code check_contract(const tb__filling *f)
 {
-    const tb_contract *c = &f->of->input.contract;
+    const tb_contract *c = &f->month->input.contract;
     for (size_t i = 0; i < c->n_commits; i++)
         if (c->commits[i].months != 1 && c->commits[i].months != 3 && c->commits[i].months != 12)
             return tb__wrong_terms(f, "a commit's period is not a month, a quarter or a year");
@@ -35,10 +35,10 @@ static int by_balancer(const void *left, const void *right)
     return a->part < b->part ? -1 : a->part > b->part;
 }
 
-tb_code tb__check_lists(const tb__fill *f)
+tb_code tb__check_lists(const tb__filling *f)
 {
-    const tb_bill_input *in = &f->of->input;
-    const tb_bill_origins *o = &f->of->origins;
+    const tb_bill_input *in = &f->month->input;
+    const tb_bill_origins *o = &f->month->origins;
     int64_t at = f->from_hour * TB_US_PER_HOUR;
     for (size_t i = 0; i < in->n_parts; at = in->parts[i++].to_us)
         if (in->parts[i].from_us != at || in->parts[i].to_us <= at || in->parts[i].to_us % TB_US_PER_HOUR)
@@ -63,35 +63,35 @@ tb_code tb__check_lists(const tb__fill *f)
 /* --- what takes usage --- */
 
 /* Of two takers: zone, place and location. */
-static int compare_places(const tb__taker *a, const tb__taker *b)
+static int compare_places(const tb__usage_entry *a, const tb__usage_entry *b)
 {
     if (a->zone != b->zone) return a->zone < b->zone ? -1 : 1;
     if (a->place != b->place) return a->place < b->place ? -1 : 1;
     return strcmp(a->location, b->location);
 }
 
-static int by_taken(const void *left, const void *right)
+static int by_place(const void *left, const void *right)
 {
-    const tb__taker *a = left, *b = right;
+    const tb__usage_entry *a = left, *b = right;
     const int order = compare_places(a, b);
     return order ? order : a->from < b->from ? -1 : a->from > b->from;
 }
 
 /* Sorts them, and refuses two that take the same hour: each line goes into one entry. */
-static tb_code sort_takers(const tb__fill *f, tb__taker *list, size_t n)
+static tb_code sort_entries(const tb__filling *f, tb__usage_entry *list, size_t n)
 {
-    if (n > 1) qsort(list, n, sizeof *list, by_taken);
+    if (n > 1) qsort(list, n, sizeof *list, by_place);
     for (size_t i = 1; i < n; i++)
         if (compare_places(&list[i - 1], &list[i]) == 0 && list[i].from < list[i - 1].to)
             return tb__wrong_terms(f, "two entries take the usage of one hour");
     return TB_OK;
 }
 
-static tb_code list_bytes(tb__fill *f)
+static tb_code list_bytes(tb__filling *f)
 {
-    const tb_bill_input *in = &f->of->input;
-    f->bytes = tb__fill_room(f, in->n_bytes, sizeof *f->bytes);
-    f->byte_sums = tb__fill_room(f, in->n_bytes, sizeof *f->byte_sums);
+    const tb_bill_input *in = &f->month->input;
+    f->bytes = tb__filling_room(f, in->n_bytes, sizeof *f->bytes);
+    f->byte_sums = tb__filling_room(f, in->n_bytes, sizeof *f->byte_sums);
     if (!f->bytes || !f->byte_sums) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_bytes; i++) {
         const tb_bill_bytes *e = &in->bytes[i];
@@ -99,27 +99,27 @@ static tb_code list_bytes(tb__fill *f)
         if (from % TB_US_PER_HOUR || to % TB_US_PER_HOUR || from >= to || from / TB_US_PER_HOUR < f->from_hour ||
             to > tb_month_start_us(in->month + 1))
             return tb__wrong_terms(f, "an entry of bytes is not of whole hours of its month");
-        f->bytes[i] = (tb__taker){e->zone, e->priced ? (int)e->region : -1, e->priced ? "" : e->location, from / TB_US_PER_HOUR,
+        f->bytes[i] = (tb__usage_entry){e->zone, e->priced ? (int)e->region : -1, e->priced ? "" : e->location, from / TB_US_PER_HOUR,
                                   to / TB_US_PER_HOUR, i};
     }
     f->n_bytes = in->n_bytes;
-    return sort_takers(f, f->bytes, f->n_bytes);
+    return sort_entries(f, f->bytes, f->n_bytes);
 }
 
-static tb_code list_ties(tb__fill *f)
+static tb_code list_ties(tb__filling *f)
 {
-    const tb_bill_origins *o = &f->of->origins;
-    f->ties = tb__fill_room(f, o->n_ties, sizeof *f->ties);
+    const tb_bill_origins *o = &f->month->origins;
+    f->ties = tb__filling_room(f, o->n_ties, sizeof *f->ties);
     if (!f->ties) return tb_no_memory(f->err);
     for (size_t i = 0; i < o->n_ties; i++) {
         const tb_origin_tie *t = &o->ties[i];
-        const tb__taker tie = {t->zone, -1, "", tb__hour_after(t->from_us), tb__hour_after(t->to_us), i};
+        const tb__usage_entry tie = {t->zone, -1, "", tb__hour_after(t->from_us), tb__hour_after(t->to_us), i};
         if (tie.from < tie.to) f->ties[f->n_ties++] = tie;
     }
-    return sort_takers(f, f->ties, f->n_ties);
+    return sort_entries(f, f->ties, f->n_ties);
 }
 
-tb_code tb__list_takers(tb__fill *f)
+tb_code tb__list_entries(tb__filling *f)
 {
     tb_code code = list_bytes(f);
     return code ? code : list_ties(f);
@@ -142,27 +142,27 @@ static int compare_usage(const tb_bill_usage *a, const tb_bill_usage *b)
 }
 
 /* Entries that differ by their parts alone are one series. */
-tb_code tb__list_series(tb__fill *f)
+tb_code tb__list_series(tb__filling *f)
 {
-    const tb_bill_input *in = &f->to->input;
-    f->usage_sums = tb__fill_room(f, in->n_usage, sizeof *f->usage_sums);
-    f->series = tb__fill_room(f, in->n_usage, sizeof *f->series);
+    const tb_bill_input *in = &f->filled->input;
+    f->usage_sums = tb__filling_room(f, in->n_usage, sizeof *f->usage_sums);
+    f->series = tb__filling_room(f, in->n_usage, sizeof *f->series);
     if (!f->usage_sums || !f->series) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_usage; i++) {
         const tb_bill_usage *u = &in->usage[i];
         if (u->meter >= in->n_meters || u->part >= in->n_parts) return tb__wrong_terms(f, "an entry of usage has no meter or no part");
         const int order = i ? compare_usage(u - 1, u) : -1;
         if (order > 0 || (order == 0 && u[-1].part >= u->part)) return tb__wrong_terms(f, "the entries of usage do not ascend");
-        if (order < 0) f->series[f->n_series++] = (tb__series){.fill = f, .first = i};
+        if (order < 0) f->series[f->n_series++] = (tb__series){.filling = f, .first = i};
         f->series[f->n_series - 1].n++;
     }
     return TB_OK;
 }
 
-tb_code tb__list_samples(tb__fill *f)
+tb_code tb__list_samples(tb__filling *f)
 {
-    const tb_bill_input *in = &f->to->input;
-    f->values = tb__fill_room(f, in->n_samples, sizeof *f->values);
+    const tb_bill_input *in = &f->filled->input;
+    f->values = tb__filling_room(f, in->n_samples, sizeof *f->values);
     if (!f->values) return tb_no_memory(f->err);
     for (size_t i = 0; i < in->n_samples; i++) {
         const tb_bill_samples *s = &in->samples[i];
@@ -173,23 +173,23 @@ tb_code tb__list_samples(tb__fill *f)
             return tb__wrong_terms(f, "the entries of samples do not ascend");
     }
     if (!in->percentile) return TB_OK;
-    f->bandwidth = tb__fill_room(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
+    f->bandwidth = tb__filling_room(f, f->month_s / TB_METER_INTERVAL + f->month_s / 3600, sizeof *f->bandwidth);
     return f->bandwidth ? TB_OK : tb_no_memory(f->err);
 }
 
 /* --- finding --- */
 
 /* The key's hour is its `from`. */
-static int taker_of_key(const void *key, const void *item)
+static int entry_of_key(const void *key, const void *item)
 {
-    const tb__taker *k = key, *t = item;
+    const tb__usage_entry *k = key, *t = item;
     const int order = compare_places(k, t);
     return order ? order : k->from < t->from ? -1 : k->from >= t->to;
 }
 
-const tb__taker *tb__find_taker(const tb__taker *list, size_t n, const tb__taker *key)
+const tb__usage_entry *tb__find_entry(const tb__usage_entry *list, size_t n, const tb__usage_entry *key)
 {
-    return tb__find_sorted(key, list, n, sizeof *list, taker_of_key);
+    return tb__find_sorted(key, list, n, sizeof *list, entry_of_key);
 }
 
 static int part_of_time(const void *key, const void *item)
@@ -226,10 +226,10 @@ static int gauge_of_key(const void *key, const void *item)
     return order ? order : compare_names(0, k->usage->resource, k->usage->dimension, 0, g->resource, g->dimension);
 }
 
-uint64_t tb__held_before(const tb__fill *f, const tb_bill_usage *u)
+uint64_t tb__held_before(const tb__filling *f, const tb_bill_usage *u)
 {
-    const tb_bill_origins *o = &f->of->origins;
-    const gauge_key key = {&f->to->input.meters[u->meter], u};
+    const tb_bill_origins *o = &f->month->origins;
+    const gauge_key key = {&f->filled->input.meters[u->meter], u};
     const tb_origin_gauge *gauge = tb__find_sorted(&key, o->gauges, o->n_gauges, sizeof *gauge, gauge_of_key);
     return gauge ? gauge->value : 0;
 }

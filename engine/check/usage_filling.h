@@ -1,23 +1,24 @@
-/* Between the files that fill a month's input from its days (days.h): takers.c lists the entries of the terms, lines.c and meters.c
- * read the lines of a day and add each to the entry that takes it, days.c goes through the days and makes quantities of the sums. */
-#ifndef TOLLBOOK_CHECK_FILL_H
-#define TOLLBOOK_CHECK_FILL_H
+/* Between the files that fill a month's input with the usage of its days (usage.h): usage_entries.c lists the entries of the terms,
+ * usage_lines.c and usage_meters.c read the lines of a day and add each to its entry, usage.c goes through the days and makes
+ * quantities of the sums. */
+#ifndef TOLLBOOK_CHECK_USAGE_FILLING_H
+#define TOLLBOOK_CHECK_USAGE_FILLING_H
 
 #include "billing/days.h"
-#include "check/days.h"
+#include "check/usage.h"
 
-/* An entry that takes a pull zone's usage of hours: an entry of bytes, or the time for which a zone was tied to a load balancer. */
-typedef struct tb__taker {
+/* Where usage of a pull zone in these hours is added: an entry of bytes, or the time for which a zone was attached to a load balancer. */
+typedef struct tb__usage_entry {
     int64_t zone;
-    int place;            /* the billing region; -1: the location says it */
-    const char *location; /* "": none */
+    int place;            /* the billing region; -1: there is none */
+    const char *location; /* the edge location's code where it has no billing region; else "" */
     int64_t from, to;     /* hours */
-    size_t of;            /* the entry's index */
-} tb__taker;
+    size_t index;         /* in the list of the terms */
+} tb__usage_entry;
 
 /* Entries first..first + n - 1 of `usage`: of one counter or gauge, one for each part of the month. */
 typedef struct tb__series {
-    const struct tb__fill *fill;
+    const struct tb__filling *filling;
     size_t first, n;
     tb__gauge_walk walk; /* of gauges; walk.fn NULL: it is a counter */
     tb__gauge_month month;
@@ -31,9 +32,9 @@ typedef struct tb__day_line {
     const char *end; /* of the line */
 } tb__day_line;
 
-typedef struct tb__fill {
-    const tb__term_month *of;
-    tb__filled *to;
+typedef struct tb__filling {
+    const tb__term_month *month;
+    tb__filled *filled;
     tb_error *err;
     struct {
         tb_bill_bytes *bytes;
@@ -43,7 +44,7 @@ typedef struct tb__fill {
     } lists; /* the input's own, to be written to */
     int64_t until_us, from_hour, until_hour; /* the month's first hour; usage of hours before until_hour counts */
     uint32_t month_s;                        /* seconds of the month */
-    tb__taker *bytes, *ties;                 /* sorted */
+    tb__usage_entry *bytes, *ties;           /* sorted */
     size_t n_bytes, n_ties;
     tb__day_sums *byte_sums, *balancer_sums, *usage_sums; /* one for each entry */
     tb__series *series;
@@ -68,54 +69,54 @@ typedef struct tb__fill {
     struct {
         tb__day_line line;              /* n 0: none */
         const tb_meter *meter;          /* NULL: the terms do not have it */
-        tb__series *series;             /* that takes its values; NULL: none */
+        tb__series *series;             /* to which its values are added; NULL: none */
         const tb_bill_samples *samples; /* likewise */
     } metered;
-} tb__fill;
+} tb__filling;
 
-/* --- days.c --- */
+/* --- usage.c --- */
 
 /* Memory of the filled input, all zeros. NULL: there is none. */
-void *tb__fill_room(tb__fill *f, size_t n, size_t size);
-/* Sentences. TB_E_VALIDATION: the terms, the line that is read. TB_E_DIFFERENT: nothing takes the line. */
-tb_code tb__wrong_terms(const tb__fill *f, const char *what);
-tb_code tb__wrong_line(const tb__fill *f, const char *what);
-tb_code tb__left_out(const tb__fill *f, const tb__day_line *l, const char *why);
+void *tb__filling_room(tb__filling *f, size_t n, size_t size);
+/* Sentences. TB_E_VALIDATION: about the terms, about the line that is read. TB_E_DIFFERENT: the line belongs to no entry. */
+tb_code tb__wrong_terms(const tb__filling *f, const char *what);
+tb_code tb__wrong_line(const tb__filling *f, const char *what);
+tb_code tb__left_out(const tb__filling *f, const tb__day_line *l, const char *why);
 
-/* --- takers.c --- */
+/* --- usage_entries.c --- */
 
-/* What all else relies on: parts that touch, lists that ascend. TB_E_VALIDATION. */
-TB_MUST_USE tb_code tb__check_lists(const tb__fill *f);
-/* Lists what takes pull zones' usage, counters and gauges, samples. TB_E_VALIDATION, TB_E_NOMEM. */
-TB_MUST_USE tb_code tb__list_takers(tb__fill *f);
-TB_MUST_USE tb_code tb__list_series(tb__fill *f);
-TB_MUST_USE tb_code tb__list_samples(tb__fill *f);
-/* The taker of the key's zone, place and location for the hour key->from. NULL: none. */
-const tb__taker *tb__find_taker(const tb__taker *list, size_t n, const tb__taker *key);
+/* Whether parts touch and lists ascend, on which all else relies. TB_E_VALIDATION. */
+TB_MUST_USE tb_code tb__check_lists(const tb__filling *f);
+/* List the entries of pull zones' usage, of counters and gauges, of samples. TB_E_VALIDATION, TB_E_NOMEM. */
+TB_MUST_USE tb_code tb__list_entries(tb__filling *f);
+TB_MUST_USE tb_code tb__list_series(tb__filling *f);
+TB_MUST_USE tb_code tb__list_samples(tb__filling *f);
+/* The entry of the key's zone, place and location for the hour key->from. NULL: none. */
+const tb__usage_entry *tb__find_entry(const tb__usage_entry *list, size_t n, const tb__usage_entry *key);
 /* The part of the month that has the hour. */
 uint32_t tb__part_at(const tb_bill_input *in, int64_t hour);
 /* The load balancer's entry in a part. NULL: none. */
 const tb_bill_balancer *tb__find_balancer(const tb_bill_input *in, int64_t balancer, uint32_t part);
 /* What the gauge of an entry reported last before the month; 0: nothing. */
-uint64_t tb__held_before(const tb__fill *f, const tb_bill_usage *u);
+uint64_t tb__held_before(const tb__filling *f, const tb_bill_usage *u);
 
-/* --- lines.c --- */
+/* --- usage_lines.c --- */
 
-/* Adds the usage of a day, which is f->day, to what takes it. */
-TB_MUST_USE tb_code tb__fill_day(tb__fill *f, tb_text text);
+/* Adds the lines of a day, which is f->day, to their entries. */
+TB_MUST_USE tb_code tb__add_usage_day(tb__filling *f, tb_text text);
 /* The field is this text. */
 bool tb__field_is(const tb__day_line *l, size_t i, const char *text);
 /* A decimal number without leading zeros. false: it is none. */
 bool tb__read_number(const char *text, size_t len, uint64_t *ret);
 /* "2026-10-01T05:10:00Z" of f->day: seconds since the day began. false: it is none. */
-bool tb__read_time(const tb__fill *f, const tb__day_line *l, size_t i, int64_t *ret_s);
+bool tb__read_time(const tb__filling *f, const tb__day_line *l, size_t i, int64_t *ret_s);
 
-/* --- meters.c --- */
+/* --- usage_meters.c --- */
 
 /* Gauges begin with what they held before the month, and end with it. */
-TB_MUST_USE tb_code tb__begin_gauges(tb__fill *f);
-TB_MUST_USE tb_code tb__end_gauges(tb__fill *f);
+TB_MUST_USE tb_code tb__begin_gauges(tb__filling *f);
+TB_MUST_USE tb_code tb__end_gauges(tb__filling *f);
 /* A line of a meter. */
-TB_MUST_USE tb_code tb__add_meter(tb__fill *f, const tb__day_line *l);
+TB_MUST_USE tb_code tb__add_meter(tb__filling *f, const tb__day_line *l);
 
 #endif

@@ -1,7 +1,7 @@
 /* JSON that has one form: members in a fixed order, no blanks, strings as tb__quote writes them. What is read and written again is
  * the same bytes. It is read in one pass, without a tree: a bundle may have 100 MB. */
-#ifndef TOLLBOOK_CHECK_STRICT_H
-#define TOLLBOOK_CHECK_STRICT_H
+#ifndef TOLLBOOK_CHECK_STRICT_JSON_H
+#define TOLLBOOK_CHECK_STRICT_JSON_H
 
 #include "tollbook/buf.h"
 

@@ -1,5 +1,5 @@
-/* Whether terms are of a document, and what they keep, whatever is rated by them. The store makes no others, but here they are a
- * stranger's: no month is corrected twice, none begins at less than was billed of it. */
+/* Rules that terms have to keep before a document is rated by them. The store writes no others, but these are a stranger's: else a
+ * month could be corrected twice, or at other prices than it was used. */
 #include <string.h>
 
 #include "check/terms.h"
@@ -12,7 +12,7 @@ static tb_code refuse_terms(tb_error *err, const char *what)
 /* --- a month --- */
 
 /* Else what a gauge held could count twice. */
-static bool has_sound_gaps(const tb_bill_origins *o)
+static bool gaps_ascend(const tb_bill_origins *o)
 {
     for (size_t i = 0; i < o->n_gaps; i++)
         if (o->gaps[i].from_us > o->gaps[i].to_us || (i && o->gaps[i].from_us < o->gaps[i - 1].to_us)) return false;
@@ -20,7 +20,7 @@ static bool has_sound_gaps(const tb_bill_origins *o)
 }
 
 /* Bytes are priced by the book of their hours. */
-static bool has_sound_bytes(const tb_bill_input *in)
+static bool bytes_are_in_their_parts(const tb_bill_input *in)
 {
     for (size_t i = 0; i < in->n_bytes; i++) {
         const tb_bill_bytes *e = &in->bytes[i];
@@ -34,14 +34,14 @@ static tb_code check_month(const tb__term_month *month, const char *currency, tb
 {
     const tb_bill_input *in = &month->input;
     if (strcmp(in->currency, currency) != 0) return refuse_terms(err, "its months are in different currencies");
-    if (!has_sound_gaps(&month->origins)) return refuse_terms(err, "the times without an account do not ascend");
-    if (!has_sound_bytes(in)) return refuse_terms(err, "an entry of bytes is not of the hours of its part");
+    if (!gaps_ascend(&month->origins)) return refuse_terms(err, "the times without an account do not ascend");
+    if (!bytes_are_in_their_parts(in)) return refuse_terms(err, "an entry of bytes is not of the hours of its part");
     return TB_OK;
 }
 
 /* --- corrections --- */
 
-/* Days ascend (days.c). */
+/* Days ascend (usage.c). */
 static bool counts_newer_days(const tb__term_month *before, const tb__term_month *after)
 {
     for (size_t i = 0, k = 0; i < before->n_days && k < after->n_days;) {

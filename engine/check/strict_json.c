@@ -1,5 +1,5 @@
-/* JSON of one form, written and read: see strict.h. */
-#include "check/strict.h"
+/* JSON of one form, written and read: see strict_json.h. */
+#include "check/strict_json.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@ static bool is_named(const tb_note_key *key, tb_text name)
     return strlen(key->name) == name.len && memcmp(key->name, name.data, name.len) == 0;
 }
 
-/* Two keys of one ID can be made. */
+/* IDs do not suffice: two keys can be made that have the same. */
 static bool is_same_key(const tb_note_key *a, const tb_note_key *b)
 {
     return a->type == b->type && memcmp(a->public_key, b->public_key, sizeof a->public_key) == 0;
@@ -26,7 +26,7 @@ static const tb_note_signature *find_signature(const tb_note *note, tb_text name
     return NULL;
 }
 
-static void tell_unsigned(tb__checking *c, const tb_note *note)
+static void say_unsigned(tb__checking *c, const tb_note *note)
 {
     const tb_note_key *key = c->key;
     const tb_note_signature *other = find_signature(note, c->checkpoint.origin);
@@ -46,12 +46,12 @@ static void verify_signature(tb__checking *c, const tb_note *note)
     tb_error why;
     tb_note_signer log = {.key = *c->key};
     const tb_code code = tb_note_open(note, &log, 1, &why);
-    if (code == TB_E_NOT_FOUND) tell_unsigned(c, note);
+    if (code == TB_E_NOT_FOUND) say_unsigned(c, note);
     else if (code == TB_E_DIFFERENT)
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_DIFFERS,
                       "The signature of %.80s under the checkpoint is wrong: the checkpoint is not what was signed.", log.key.name);
     else if (code) tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_UNABLE, "%s", why.message);
-    else if (!is_named(&log.key, c->checkpoint.origin) || log.key.type != TB_NOTE_ED25519) tell_unsigned(c, note);
+    else if (!is_named(&log.key, c->checkpoint.origin) || log.key.type != TB_NOTE_ED25519) say_unsigned(c, note);
     else
         tb__check_set(c, TB_CHECK_SIGNATURE, TB_CHECK_OK, "The key %08x of the log %.80s signed its checkpoint of %lld entries.", log.key.id,
                       log.key.name, (long long)c->checkpoint.size);
@@ -86,7 +86,7 @@ void tb__check_signature(tb__checking *c)
 
 /* --- witnesses --- */
 
-static void tell_witnesses(tb__checking *c, const tb_note_signer *signers)
+static void say_witnesses(tb__checking *c, const tb_note_signer *signers)
 {
     char names[300] = "";
     for (size_t i = 0; i < c->in->n_witnesses; i++) {
@@ -115,7 +115,7 @@ void tb__check_witnesses(tb__checking *c)
         signers[i] = (tb_note_signer){.key = c->in->witnesses[i]};
     tb_code code = tb_note_read(note_text.data, note_text.len, &note, &why);
     if (!code) code = tb_note_open(&note, signers, c->in->n_witnesses, &why);
-    if (code == TB_OK || code == TB_E_NOT_FOUND) tell_witnesses(c, signers);
+    if (code == TB_OK || code == TB_E_NOT_FOUND) say_witnesses(c, signers);
     else if (code == TB_E_DIFFERENT) tb__check_set(c, TB_CHECK_WITNESS, TB_CHECK_DIFFERS, "A witness's signature under the checkpoint is wrong.");
     else tb__check_set(c, TB_CHECK_WITNESS, TB_CHECK_UNABLE, "%s", why.message);
 }

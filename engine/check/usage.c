@@ -1,32 +1,32 @@
 /* Fills a month's input: goes through the days that its terms count, and makes quantities of their sums. */
-#include "check/days.h"
+#include "check/usage.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "check/fill.h"
-#include "check/find.h"
+#include "check/usage_filling.h"
+#include "base/list.h"
 #include "tollbook/calendar.h"
 
-void *tb__fill_room(tb__fill *f, size_t n, size_t size)
+void *tb__filling_room(tb__filling *f, size_t n, size_t size)
 {
-    void *at = tb__arena_take(&f->to->arena, n ? n * size : 1);
+    void *at = tb__arena_take(&f->filled->arena, n ? n * size : 1);
     return at ? memset(at, 0, n * size) : NULL;
 }
 
-tb_code tb__wrong_terms(const tb__fill *f, const char *what)
+tb_code tb__wrong_terms(const tb__filling *f, const char *what)
 {
     return tb_fail(f->err, TB_E_VALIDATION, "terms", "The terms are not as written: %s.", what);
 }
 
-tb_code tb__wrong_line(const tb__fill *f, const char *what)
+tb_code tb__wrong_line(const tb__filling *f, const char *what)
 {
     tb_code code = tb_fail(f->err, TB_E_VALIDATION, "days", "The usage of %s cannot be read: line %zu: %s.", f->date, f->line, what);
     if (f->err) f->err->line = f->line;
     return code;
 }
 
-tb_code tb__left_out(const tb__fill *f, const tb__day_line *l, const char *why)
+tb_code tb__left_out(const tb__filling *f, const tb__day_line *l, const char *why)
 {
     char shown[160];
     size_t n = 0;
@@ -46,19 +46,14 @@ static int day_of_index(const void *key, const void *item)
     return index < day->index ? -1 : index > day->index;
 }
 
-static const tb_check_day *find_day(const tb_check_parts *parts, int64_t index)
-{
-    return tb__find_sorted(&index, parts->days, parts->n_days, sizeof *parts->days, day_of_index);
-}
-
 /* The days that the month counts, each with the text of its entry. */
-static tb_code add_days(tb__fill *f, const tb_check_parts *parts)
+static tb_code add_days(tb__filling *f, const tb__contents *c)
 {
-    const tb__term_month *of = f->of;
+    const tb__term_month *of = f->month;
     tb_code code = TB_OK;
     for (size_t i = 0; !code && i < of->n_days; i++) {
         char text[20];
-        const tb_check_day *day = find_day(parts, of->days[i].index);
+        const tb_check_day *day = tb__find_sorted(&of->days[i].index, c->days, c->n_days, sizeof *c->days, day_of_index);
         f->day = of->days[i].day;
         tb_time_format(f->day * TB_US_PER_DAY, text);
         memcpy(f->date, text, 10);
@@ -67,7 +62,7 @@ static tb_code add_days(tb__fill *f, const tb_check_parts *parts)
         if (!day || day->day != f->day)
             return tb_fail(f->err, TB_E_NOT_FOUND, "days", "The usage of %s, entry %" PRId64 " of the log, is missing.", f->date,
                            of->days[i].index);
-        code = tb__fill_day(f, day->text);
+        code = tb__add_usage_day(f, day->text);
     }
     return code;
 }
@@ -75,27 +70,27 @@ static tb_code add_days(tb__fill *f, const tb_check_parts *parts)
 /* --- quantities --- */
 
 /* The hours of a part that count. */
-static tb__day_span part_span(const tb__fill *f, uint32_t part)
+static tb__day_span part_span(const tb__filling *f, uint32_t part)
 {
-    const tb_bill_part *p = &f->to->input.parts[part];
-    return (tb__day_span){f->to->input.month, p->from_us / TB_US_PER_HOUR,
+    const tb_bill_part *p = &f->filled->input.parts[part];
+    return (tb__day_span){f->filled->input.month, p->from_us / TB_US_PER_HOUR,
                           tb__earlier(p->to_us / TB_US_PER_HOUR, f->until_hour)};
 }
 
-static void sum_bytes(const tb__fill *f)
+static void sum_bytes(const tb__filling *f)
 {
     tb_bill_bytes *const bytes = f->lists.bytes;
     for (size_t i = 0; i < f->n_bytes; i++) {
-        const tb__taker *t = &f->bytes[i];
-        const tb__day_span span = {f->of->input.month, t->from, tb__earlier(t->to, f->until_hour)};
-        bytes[t->of].bytes = tb__days_total(&f->byte_sums[t->of], span, &bytes[t->of].evidence);
+        const tb__usage_entry *t = &f->bytes[i];
+        const tb__day_span span = {f->month->input.month, t->from, tb__earlier(t->to, f->until_hour)};
+        bytes[t->index].bytes = tb__days_total(&f->byte_sums[t->index], span, &bytes[t->index].evidence);
     }
 }
 
 /* Of load balancers and counters; gauges have theirs from tb__end_gauges. */
-static void sum_usage(const tb__fill *f)
+static void sum_usage(const tb__filling *f)
 {
-    const tb_bill_input *in = &f->to->input;
+    const tb_bill_input *in = &f->filled->input;
     for (size_t i = 0; i < in->n_balancers; i++)
         f->lists.balancers[i].requests =
             tb__days_total(&f->balancer_sums[i], part_span(f, in->balancers[i].part), &f->lists.balancers[i].evidence);
@@ -105,9 +100,9 @@ static void sum_usage(const tb__fill *f)
 }
 
 /* Entries of samples without a value before until_us are taken out. */
-static void end_samples(tb__fill *f)
+static void end_samples(tb__filling *f)
 {
-    tb_bill_input *in = &f->to->input;
+    tb_bill_input *in = &f->filled->input;
     size_t kept = 0;
     for (size_t i = 0; i < in->n_samples; i++) {
         tb_bill_samples s = f->lists.samples[i];
@@ -124,32 +119,32 @@ static void end_samples(tb__fill *f)
 
 /* --- the whole --- */
 
-static void *copy_list(tb__fill *f, const void *list, size_t n, size_t size)
+static void *copy_list(tb__filling *f, const void *list, size_t n, size_t size)
 {
-    return tb__arena_copy(&f->to->arena, list, n * size);
+    return tb__arena_copy(&f->filled->arena, list, n * size);
 }
 
 /* The lists that get quantities: the filled input has its own copies. */
-static tb_code copy_lists(tb__fill *f)
+static tb_code copy_lists(tb__filling *f)
 {
-    tb_bill_input *in = &f->to->input;
+    tb_bill_input *in = &f->filled->input;
     in->bytes = f->lists.bytes = copy_list(f, in->bytes, in->n_bytes, sizeof *in->bytes);
     in->balancers = f->lists.balancers = copy_list(f, in->balancers, in->n_balancers, sizeof *in->balancers);
     in->usage = f->lists.usage = copy_list(f, in->usage, in->n_usage, sizeof *in->usage);
     in->samples = f->lists.samples = copy_list(f, in->samples, in->n_samples, sizeof *in->samples);
-    f->balancer_sums = tb__fill_room(f, in->n_balancers, sizeof *f->balancer_sums);
+    f->balancer_sums = tb__filling_room(f, in->n_balancers, sizeof *f->balancer_sums);
     return in->bytes && in->balancers && in->usage && in->samples && f->balancer_sums ? TB_OK : tb_no_memory(f->err);
 }
 
-static tb_code make_filled(tb__fill *f, const tb_check_parts *parts)
+static tb_code make_filled(tb__filling *f, const tb__contents *c)
 {
     tb_code code = tb__check_lists(f);
     if (!code) code = copy_lists(f);
-    if (!code) code = tb__list_takers(f);
+    if (!code) code = tb__list_entries(f);
     if (!code) code = tb__list_series(f);
     if (!code) code = tb__begin_gauges(f);
     if (!code) code = tb__list_samples(f);
-    if (!code) code = add_days(f, parts);
+    if (!code) code = add_days(f, c);
     if (!code) code = tb__end_gauges(f);
     if (code) return code;
     sum_bytes(f);
@@ -158,17 +153,17 @@ static tb_code make_filled(tb__fill *f, const tb_check_parts *parts)
     return TB_OK;
 }
 
-tb_code tb__days_fill(const tb_check_parts *parts, const tb__term_month *month, int64_t until_us, tb__filled *ret, tb_error *err)
+tb_code tb__fill_month(const tb__contents *c, const tb__term_month *month, int64_t until_us, tb__filled *ret, tb_error *err)
 {
     const int64_t from_us = tb_month_start_us(month->input.month), to_us = tb_month_start_us(month->input.month + 1);
-    tb__fill f = {.of = month, .to = ret, .err = err, .until_us = tb__later(from_us, tb__earlier(until_us, to_us))};
+    tb__filling f = {.month = month, .filled = ret, .err = err, .until_us = tb__later(from_us, tb__earlier(until_us, to_us))};
     *ret = (tb__filled){.input = month->input};
     tb__arena_init(&ret->arena, NULL);
     f.from_hour = from_us / TB_US_PER_HOUR;
     f.until_hour = f.until_us / TB_US_PER_HOUR;
     f.month_s = (uint32_t)((to_us - from_us) / TB_US_PER_S);
     ret->input.percentile = month->input.contract.percentile;
-    tb_code code = make_filled(&f, parts);
+    tb_code code = make_filled(&f, c);
     if (code) tb__filled_release(ret);
     return code;
 }

@@ -66,7 +66,7 @@ static void say_step(const tb_check_step *step, const char *name, tb_buf *out)
     tb_buf_str(out, "\n");
 }
 
-/* What nobody can see in the file. */
+/* What the file cannot show. */
 static void say_limits(const tb_check_result *result, tb_buf *out)
 {
     const bool rated = result->steps[TB_CHECK_RATING].state == TB_CHECK_OK;
@@ -91,11 +91,6 @@ static const char *const nexts[TB_CHECK_STEP_COUNT] = {
     [TB_CHECK_CONSISTENCY] = "Fetch the file again. If it stays wrong, keep both files: they show anybody what the operator signed.",
     [TB_CHECK_VOID] = "Pay nothing by it. Ask the operator for the document that replaces it.",
 };
-
-static void say_next(const tb_check_result *result, tb_buf *out)
-{
-    tb_buf_fmt(out, "  Next: %s\n", nexts[find_reason(result) - result->steps]);
-}
 
 /* The 16 hex digits in fours, as documents print them. */
 static void say_digits(const char *digits, tb_buf *out)
@@ -130,7 +125,7 @@ void tb_check_say(const tb_check_result *result, const char *file, tb_buf *out)
     for (int i = 0; i < TB_CHECK_STEP_COUNT && (result->is_receipts || result->log[0]); i++)
         say_step(&result->steps[i], step_names[i], out);
     if (tb_check_status(result) == 0) say_limits(result, out);
-    if (tb_check_status(result) == 1) say_next(result, out);
+    if (tb_check_status(result) == 1) tb_buf_fmt(out, "  Next: %s\n", nexts[find_reason(result) - result->steps]);
 }
 
 /* --- JSON --- */

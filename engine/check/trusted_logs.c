@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/strict.h"
+#include "check/strict_json.h"
 
 void tb_check_logs_write(const tb_check_log *logs, size_t n, tb_buf *out)
 {
