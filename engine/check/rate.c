@@ -207,7 +207,8 @@ static const tb_paper *find_earlier(const rating *r, const char *number)
 /* The oldest first. */
 static tb_code add_billed(rating *r, const tb__term_late *late, const corrected *c, tb_corrections *corrections)
 {
-    const tb__billed_of of = {late->month, late->invoice, c->after.rounding, r->terms.rules == TB__TERM_RULES_EARLY};
+    const tb__billed_of of = {late->month, late->invoice, c->after.rounding, r->terms.rules == TB__TERM_RULES_EARLY,
+                              r->terms.rules != TB__TERM_RULES_NOW};
     tb_code code = TB_OK;
     for (size_t i = late->n_billed; !code && i-- > 0;) {
         const tb_paper *paper = find_earlier(r, late->billed[i].number);
@@ -219,7 +220,7 @@ static tb_code add_billed(rating *r, const tb__term_late *late, const corrected 
     return code;
 }
 
-/* What a document billed of the month, one-off charges apart. */
+/* What a document billed of the month, apart from one-off charges and from what is no longer taken off by them. */
 static tb_code sum_billed(const tb_statement *s, const tb__term_late *late, tb_decimal *sum, tb_error *err)
 {
     const bool own = strcmp(s->number, late->invoice) == 0;
@@ -229,13 +230,12 @@ static tb_code sum_billed(const tb_statement *s, const tb__term_late *late, tb_d
         const bool ours = line->kind != TB_LINE_CORRECTION
                               ? own && line->kind != TB_LINE_CHARGE
                               : line->period_month == late->month && strcmp(s->corrections[i].invoice, late->invoice) == 0;
-        if (ours) code = tb_decimal_add(*sum, line->amount, sum, err);
+        if (ours && !tb__is_limit(s, i)) code = tb_decimal_add(*sum, line->amount, sum, err);
     }
     return code;
 }
 
-/* The bill before is what the earlier documents have billed: else a correction could charge it again. A month that came below zero
- * may have billed nothing, as what is given back of it has a limit. */
+/* The bill before is what the earlier documents have billed: else a correction could charge it again. */
 static tb_code check_billed(rating *r, const tb__term_late *late, const corrected *c)
 {
     tb_decimal sum = TB_DECIMAL_ZERO;
@@ -245,8 +245,7 @@ static tb_code check_billed(rating *r, const tb__term_late *late, const correcte
         const tb_paper *paper = find_earlier(r, late->billed[i].number);
         code = paper ? sum_billed(&paper->statement, late, &sum, r->err) : TB_E_NOT_FOUND;
     }
-    const bool limited = tb_decimal_sign(c->before.subtotal) < 0 && tb_decimal_sign(sum) == 0;
-    if (code || limited || tb_decimal_compare(sum, c->before.subtotal) == 0) return code;
+    if (code || tb_decimal_compare(sum, c->before.subtotal) == 0) return code;
     tb_month_format(late->month, month);
     *tb_decimal_put_fixed(was, sum, c->before.minor_digits) = 0;
     *tb_decimal_put_fixed(is, c->before.subtotal, c->before.minor_digits) = 0;
@@ -449,7 +448,7 @@ static tb_code make_invoice(rating *r)
     tb_code code = rate_month(r, month, &r->own, &r->bill);
     if (!code) code = tb_bill_add_charges(&r->bill, &r->own.input, r->terms.charges, r->terms.n_charges, r->err);
     if (!code) code = correct_all(r);
-    const tb__composing of = {&r->bill, &r->own.input, r->terms.rules != TB__TERM_RULES_NOW, r->lists, r->terms.n_lates,
+    const tb__composing of = {&r->bill, &r->own.input, r->terms.rules >= TB__TERM_RULES_WHOLE, r->lists, r->terms.n_lates,
                               r->terms.watermark};
     if (!code) code = tb__compose(&of, &joined, &books, &statement, r->err);
     if (code) return code;
@@ -481,7 +480,7 @@ static tb_code make_credit(rating *r)
     if (!code) code = find_credited(r, &r->terms.lates[0], &credited);
     if (code) return code;
     const corrected *c = &r->lates[0];
-    const tb__composing of = {&c->after, &c->filled.input, r->terms.rules != TB__TERM_RULES_NOW, r->lists, 1, r->terms.watermark};
+    const tb__composing of = {&c->after, &c->filled.input, r->terms.rules >= TB__TERM_RULES_WHOLE, r->lists, 1, r->terms.watermark};
     code = tb__compose_credit(&of, &r->lists[0], credited, &credit, r->err);
     if (code) return code;
     r->rated->bytes = c->filled.counted.bytes;
