@@ -6,6 +6,7 @@
 
 #include "base/list.h"
 #include "check/steps.h"
+#include "invoice/compose.h"
 #include "invoice/text.h"
 #include "tollbook/calendar.h"
 
@@ -92,7 +93,7 @@ static tb_code add_thing(sums *to, tb_line_kind kind, const tb_bill_line *line, 
     return code;
 }
 
-/* What a document billed of the month, one-off charges apart. */
+/* What a document billed of the month, apart from one-off charges and from what is no longer taken off by them. */
 static tb_code add_document(sums *to, const tb_statement *s, const tb__term_late *late)
 {
     const bool own = strcmp(s->number, late->invoice) == 0;
@@ -103,6 +104,7 @@ static tb_code add_document(sums *to, const tb_statement *s, const tb__term_late
         if (correction ? line->period_month != late->month || strcmp(s->corrections[i].invoice, late->invoice) != 0
                        : !own || line->kind == TB_LINE_CHARGE)
             continue;
+        if (tb__is_limit(s, i)) continue;
         code = tb_decimal_add(to->amount, line->amount, &to->amount, to->err);
         if (!code) code = add_thing(to, correction ? s->corrections[i].kind : line->kind, line, 1);
     }
@@ -163,10 +165,8 @@ tb_code tb__check_earlier(const tb__earlier_papers *e, const tb__doc_terms *term
     }
     for (size_t i = 0; !code && i < before->n_lines; i++)
         code = add_thing(&billed, before->lines[i].kind, &before->lines[i], -1);
-    /* A month that came below zero may have billed nothing, as what is given back of it has a limit. */
-    const bool limited = tb_decimal_sign(before->subtotal) < 0 && tb_decimal_sign(billed.amount) == 0;
-    if (!code && !limited) code = compare_amounts(&billed, terms, month, before);
-    if (!code && !limited) code = compare_usage(&billed, month);
+    if (!code) code = compare_amounts(&billed, terms, month, before);
+    if (!code) code = compare_usage(&billed, month);
     free(billed.things);
     return code;
 }

@@ -127,7 +127,8 @@ static tb_code rate_month(rating *r, const tb__term_month *month, tb__filled *re
 /* The oldest first. */
 static tb_code add_billed(rating *r, const tb__term_late *late, const corrected *c, tb_corrections *corrections)
 {
-    const tb__billed_of of = {late->month, late->invoice, c->after.rounding, r->terms->rules == TB__TERM_RULES_EARLY};
+    const tb__billed_of of = {late->month, late->invoice, c->after.rounding, r->terms->rules == TB__TERM_RULES_EARLY,
+                              r->terms->rules != TB__TERM_RULES_NOW};
     tb_code code = TB_OK;
     for (size_t i = late->n_billed; !code && i-- > 0;) {
         const tb_paper *paper = tb__find_earlier(&r->earlier, late->billed[i].number, r->err);
@@ -195,7 +196,7 @@ static tb_code make_invoice(rating *r)
     tb_code code = rate_month(r, month, &r->own, &r->bill);
     if (!code) code = tb_bill_add_charges(&r->bill, &r->own.input, r->terms->charges, r->terms->n_charges, r->err);
     if (!code) code = correct_all(r);
-    const tb__composing of = {&r->bill, &r->own.input, r->terms->rules != TB__TERM_RULES_NOW, r->lists, r->terms->n_lates,
+    const tb__composing of = {&r->bill, &r->own.input, r->terms->rules >= TB__TERM_RULES_WHOLE, r->lists, r->terms->n_lates,
                               r->terms->watermark};
     if (!code) code = tb__compose(&of, &joined, &books, &statement, r->err);
     if (code) return code;
@@ -227,7 +228,7 @@ static tb_code make_credit(rating *r)
     if (!code) code = find_credited(r, &r->terms->lates[0], &credited);
     if (code) return code;
     const corrected *c = &r->lates[0];
-    const tb__composing of = {&c->after, &c->filled.input, r->terms->rules != TB__TERM_RULES_NOW, r->lists, 1, r->terms->watermark};
+    const tb__composing of = {&c->after, &c->filled.input, r->terms->rules >= TB__TERM_RULES_WHOLE, r->lists, 1, r->terms->watermark};
     code = tb__compose_credit(&of, &r->lists[0], credited, &credit, r->err);
     if (code) return code;
     r->rated->bytes = c->filled.counted.bytes;

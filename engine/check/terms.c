@@ -61,7 +61,7 @@ typedef struct member {
 static const char *const charges[] = {"premium", "volume", "override"};
 static const char *const owners[] = {"account", "pull_zone", "load_balancer"};
 static const char *const actions[] = {"none", "alert", "disable"};
-static const char *const rules[] = {"now", "whole", "early"};
+static const char *const rules[] = {"now", "floored", "whole", "early"};
 static const char *const kinds[] = {"counter", "gauge", "sample"};
 
 static const member balancer[] = {AT(tb_bill_balancer, "balancer", INT, balancer), AT(tb_bill_balancer, "part", INDEX, part),

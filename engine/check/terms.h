@@ -42,7 +42,7 @@ typedef struct tb__term_late {
 } tb__term_late;
 
 /* The rules by which it was made: those of tb_issue_rules. */
-typedef enum tb__term_rules { TB__TERM_RULES_NOW, TB__TERM_RULES_WHOLE, TB__TERM_RULES_EARLY, TB__TERM_RULES } tb__term_rules;
+typedef enum tb__term_rules { TB__TERM_RULES_NOW, TB__TERM_RULES_FLOORED, TB__TERM_RULES_WHOLE, TB__TERM_RULES_EARLY, TB__TERM_RULES } tb__term_rules;
 
 typedef struct tb__doc_terms {
     int64_t v; /* 1 */

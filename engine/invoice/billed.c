@@ -44,6 +44,21 @@ static tb_code sum_lines(view *v, tb_error *err)
     return code;
 }
 
+/* What one-off credits took, less what earlier credit notes made due again. */
+static tb_code sum_credits(const view *v, tb_error *err)
+{
+    tb_decimal *credits = &v->billed->credits;
+    tb_code code = TB_OK;
+    for (size_t i = 0; !code && i < v->s->bill->n_lines; i++) {
+        const tb_bill_line *line = &v->s->bill->lines[i];
+        const bool taken = line->kind == TB_LINE_CHARGE && tb_decimal_sign(line->amount) < 0;
+        if (is_of_month(v, i) && (taken || tb__is_limit(v->s, i)))
+            code = tb_decimal_add(*credits, line->amount, credits, err);
+    }
+    if (tb_decimal_sign(*credits) > 0) *credits = TB_DECIMAL_ZERO; /* `floored` limits made fees due again, too */
+    return code;
+}
+
 /* Rows of this document are on all its lines. */
 static bool is_whole(const view *v)
 {
@@ -163,7 +178,9 @@ tb_code tb__billed_add(const tb__billed_of *late, const tb_statement *s, tb_bill
     view v = {.s = s, .late = late, .billed = billed, .own = strcmp(s->number, late->invoice) == 0};
     if (late->early && !v.own && strcmp(s->corrects, late->invoice) != 0) return TB_OK;
     tb_code code = sum_lines(&v, err);
+    if (!code) code = sum_credits(&v, err);
     if (!code) code = tb_decimal_add(billed->lines, v.sum, &billed->lines, err);
     if (code) return code;
+    billed->floored = late->floored;
     return strcmp(s->kind, "credit_note") == 0 ? add_credit(&v, err) : add_invoice(&v, err);
 }

@@ -21,15 +21,33 @@ tb_code tb__compose(const tb__composing *of, tb_corrected *ret_joined, tb_statem
     return TB_OK;
 }
 
+/* One-off credits have taken a part of the lines, which was never paid. The rest is taken back, below zero too: a fee that is given
+ * back takes a month there, for an earlier document has billed it. */
+static tb_code most_to_take_back(const tb_corrections *corrections, tb_decimal *ret, tb_error *err)
+{
+    const tb_billed *billed = &corrections->billed;
+    tb_decimal paid = TB_DECIMAL_ZERO;
+    tb_code code = TB_OK;
+    *ret = tb_decimal_sign(billed->lines) > 0 ? billed->lines : TB_DECIMAL_ZERO;
+    if (!billed->floored) code = tb_decimal_sub(billed->credits, corrections->amount, &paid, err);
+    if (tb_decimal_compare(paid, *ret) > 0) *ret = paid;
+    return code;
+}
+
+bool tb__is_limit(const tb_statement *s, size_t line)
+{
+    return s->bill->lines[line].kind == TB_LINE_CORRECTION && s->corrections[line].kind == TB_LINE_CORRECTION;
+}
+
 tb_code tb__compose_credit(const tb__composing *of, tb_corrections *corrections, const char *credited, tb__composed *ret,
                            tb_error *err)
 {
     const tb_bill none = {.minor_digits = of->bill->minor_digits, .rounding = of->bill->rounding};
     tb__composing notes = *of;
     notes.bill = &none;
-    tb_decimal remaining = corrections->billed.lines;
-    if (tb_decimal_sign(remaining) < 0) remaining = TB_DECIMAL_ZERO;
-    tb_code code = tb_corrections_limit(corrections, of->input->account, remaining, err);
+    tb_decimal most;
+    tb_code code = most_to_take_back(corrections, &most, err);
+    if (!code) code = tb_corrections_limit(corrections, of->input->account, most, err);
     if (!code) code = tb__compose(&notes, &ret->joined, &ret->books, &ret->statement, err);
     if (code) return code;
     snprintf(ret->statement.kind, sizeof ret->statement.kind, "credit_note");

@@ -10,6 +10,7 @@ typedef struct tb__billed_of {
     const char *invoice;  /* that is corrected; "": none */
     tb_rounding rounding; /* of the month, which a document does not say */
     bool early;           /* by the rules up to schema 3: its own invoice and credit notes of that count alone */
+    bool floored;         /* as in tb_billed */
 } tb__billed_of;
 /* Adds what one document billed; the oldest first. */
 TB_MUST_USE tb_code tb__billed_add(const tb__billed_of *late, const tb_statement *s, tb_billed *billed, tb_error *err);
@@ -33,10 +34,12 @@ typedef struct tb__composed {
     tb_statement_book *books;
     tb_statement statement;
 } tb__composed;
-/* The statement of a credit note. Limits the corrections to what is still billed. of->lists: the corrections. Do not move *ret;
- * release it on success. */
+/* The statement of a credit note. Limits the corrections: see tb__is_limit. of->lists: the corrections. Do not move *ret; release it
+ * on success. */
 TB_MUST_USE tb_code tb__compose_credit(const tb__composing *of, tb_corrections *corrections, const char *credited,
                                        tb__composed *ret, tb_error *err);
+/* The line of a credit note that leaves out what one-off credits had taken of the month, and it can no longer bear. */
+bool tb__is_limit(const tb_statement *s, size_t line);
 void tb__composed_release(tb__composed *composed);
 
 #endif

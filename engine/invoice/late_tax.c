@@ -59,16 +59,17 @@ static tb_code hold_to_norm(const tb_bill *bill, tb_decimal all, tb_error *err)
 /* --- rows --- */
 
 /* base: the amount added to the lines under these taxes, or taken back from them. */
-static tb_code add_rows(tb_bill *bill, const tb_billed_part *part, tb_decimal base, int64_t month, tb_error *err)
+static tb_code add_rows(tb_bill *bill, const tb_corrections *list, const tb_billed_part *part, tb_decimal base, tb_error *err)
 {
+    const bool floored = list->billed.floored;
     tb_decimal all, now;
     tb_code code = tb_decimal_add(part->lines, base, &all, err);
-    if (!code && tb_decimal_sign(all) < 0) all = TB_DECIMAL_ZERO;
+    if (floored && tb_decimal_sign(all) < 0) all = TB_DECIMAL_ZERO;
     for (size_t i = 0; !code && i < part->n_tax; i++) {
         tb_bill_taxed *row = &bill->tax[bill->n_tax];
         *row = part->tax[i];
         row->late = true;
-        row->month = month;
+        row->month = list->lines[0].period_month;
         row->base = base;
         row->billed = part->tax[i].amount;
         code = tb_bill_tax_on(bill, &row->rate, all, &now, err);
@@ -103,28 +104,43 @@ static const tb_billed_part *part_in_force(const tb_corrections *list, tb_billed
     return none;
 }
 
-static tb_code take_back(tb_bill *bill, const tb_corrections *list, tb_decimal *left, tb_error *err)
+/* Of each part at most what is billed under it, the newest first; none of `last`. */
+static tb_code take_back(tb_bill *bill, const tb_corrections *list, const tb_billed_part *last, tb_decimal *left, tb_error *err)
 {
     tb_code code = TB_OK;
     for (size_t i = list->billed.n_parts; !code && i-- > 0 && tb_decimal_sign(*left) < 0;) {
         const tb_billed_part *part = &list->billed.parts[i];
         const tb_decimal most = {-part->lines.mantissa, part->lines.scale};
         const tb_decimal base = tb_decimal_compare(most, *left) > 0 ? most : *left;
-        if (tb_decimal_sign(part->lines) <= 0) continue;
-        code = add_rows(bill, part, base, list->lines[0].period_month, err);
+        if (part == last || tb_decimal_sign(part->lines) <= 0) continue;
+        code = add_rows(bill, list, part, base, err);
         if (!code) code = tb_decimal_sub(*left, base, left, err);
     }
+    return code;
+}
+
+/* Where more is taken back than is billed, the newest part bears the rest; else NULL. */
+static tb_code part_below_zero(const tb_corrections *list, const tb_billed_part **ret, tb_error *err)
+{
+    tb_decimal left = list->amount;
+    tb_code code = TB_OK;
+    *ret = NULL;
+    for (size_t i = 0; !code && i < list->billed.n_parts; i++)
+        if (tb_decimal_sign(list->billed.parts[i].lines) > 0) code = tb_decimal_add(left, list->billed.parts[i].lines, &left, err);
+    if (list->billed.n_parts && tb_decimal_sign(left) < 0) *ret = &list->billed.parts[list->billed.n_parts - 1];
     return code;
 }
 
 static tb_code tax_list(tb_bill *bill, const tb_corrections *list, tb_error *err)
 {
     tb_billed_part none;
+    const tb_billed_part *last;
     tb_decimal left = list->amount;
     const bool less = tb_decimal_sign(left) < 0;
-    tb_code code = take_back(bill, list, &left, err);
+    tb_code code = part_below_zero(list, &last, err);
+    if (!code) code = take_back(bill, list, last, &left, err);
     if (code || (less && tb_decimal_sign(left) == 0)) return code;
-    return add_rows(bill, part_in_force(list, &none), left, list->lines[0].period_month, err);
+    return add_rows(bill, list, last ? last : part_in_force(list, &none), left, err);
 }
 
 size_t tb__late_taxes_most(const tb_corrections *list)

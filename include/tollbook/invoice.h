@@ -220,6 +220,8 @@ typedef struct tb_billed_part {
 
 typedef struct tb_billed {
     tb_decimal lines;
+    tb_decimal credits; /* 0 or less: what one-off credits have taken of them. It is not paid out: it is due again */
+    bool floored;       /* by the rules up to schema 31: corrections and their tax take no month below zero */
     tb_billed_part *parts; /* in the order in which they were billed first */
     size_t n_parts;
 } tb_billed;

@@ -90,7 +90,8 @@ static inline bool tb_late_is_billed(const tb_late *late)
 TB_MUST_USE tb_code tb_store_late(tb_store *store, int64_t account, tb_late **ret_late,
                                   size_t *ret_n, tb_error *err);
 
-/* The part of a one-off charge that an invoice bills, with the currency's digits. */
+/* The part of a one-off charge that an invoice bills, with the currency's digits; of a credit that a credit note makes due
+ * again, with the opposite sign. */
 typedef struct tb_billed_charge {
     int64_t id;
     tb_decimal amount;

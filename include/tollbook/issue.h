@@ -13,10 +13,11 @@
 
 TB_API_BEGIN
 
-/* The rules by which a document was made; it is checked by the same ones. */
+/* The rules by which a document was made, the newest first; it is checked by the same ones. */
 typedef enum tb_issue_rules {
     TB_ISSUE_RULES_NOW,
-    TB_ISSUE_RULES_WHOLE, /* before 1.1: a document's own taxes are on all its lines */
+    TB_ISSUE_RULES_FLOORED, /* up to schema 31: corrections and their tax take no month below zero */
+    TB_ISSUE_RULES_WHOLE, /* before 1.1: as FLOORED; a document's own taxes are on all its lines */
     TB_ISSUE_RULES_EARLY, /* up to schema 3: as WHOLE; a corrected month uses the regions in force at the correction, and
                              a credit is limited by the month's own invoice and credit notes */
 } tb_issue_rules;

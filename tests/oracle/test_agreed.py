@@ -1,10 +1,10 @@
 """Contracts that count more than a month, against a twin: commits by month, quarter and year, in ramps and with rollover, and
 caps of both actions, over fourteen months and two after them. Usage comes in its month or late, batches are taken back, months
-are made final in time, late and out of order, invoices are made void and made again, and contracts change.
+are made final in time, late and out of order, invoices are made void and made again, contracts change, and credits are given.
 
 The twin knows nothing of how the tool does it. It says from the usage alone what each month comes to: its bandwidth, discount,
 true-up and cap. Each invoice's own lines are compared when it is made, and in the end all documents together have billed of
-each month what it comes to. `verify` rates every document again, to the byte, and so does whoever has its usage, terms and books alone.
+each month what it comes to; credits have taken at most that, and what is left of them is due. `verify` rates every document again, to the byte, and so does whoever has its usage, terms and books alone.
 
 TB_LONG=1 asks for 40 files; TB_SEED repeats one.
 """
@@ -201,6 +201,11 @@ class File:
         for twin in self.twins.values():
             twin.usage = [u for u in twin.usage if u[2] != batch]
 
+    def give_credit(self, month, now):
+        account = self.rng.randrange(1, ACCOUNTS + 1)
+        self.run("charge", "add", "--db", "t.db", "--account", account, "--amount", -self.rng.randrange(1, 3000), "--description", "Goodwill",
+                 "--month", name(month), now=now)
+
     def evaluate(self, now):
         self.run("alerts", "--db", "t.db", "--evaluate", now=now)
         for twin in self.twins.values():
@@ -249,6 +254,8 @@ class File:
                     self.take(now, late=True)
                 if self.rng.random() < 0.1:
                     self.withdraw(now)
+                if self.rng.random() < 0.4:
+                    self.give_credit(month, now)
                 if self.rng.random() < 0.1:
                     account = self.rng.randrange(1, ACCOUNTS + 1)
                     self.declared[account] = any_contract(self.rng)
@@ -278,7 +285,7 @@ class File:
     def compare(self, now):
         self.run("verify", "--db", "t.db", now=now)
         check_documents(self.folder / "t.db")
-        billed, seen = {}, set()
+        billed, taken, seen = {}, {}, set()  # taken by credits
         for month in range(FIRST, FIRST + MONTHS + 2):
             for i in self.documents(month, now):
                 if i["number"] in seen or i["state"] != "final":
@@ -286,7 +293,11 @@ class File:
                 seen.add(i["number"])
                 for line in i["lines"]:
                     key = i["account"], number(line.get("period", i["period"])["start"][:7])
-                    billed[key] = billed.get(key, Decimal(0)) + Decimal(line["amount"])
+                    sums = taken if line["kind"] == "charge" or line.get("corrects", {}).get("kind") == "correction" else billed
+                    sums[key] = sums.get(key, Decimal(0)) + Decimal(line["amount"])
+        assert all(-billed[key] <= credit <= 0 for key, credit in taken.items()), (billed, taken)
+        charges = json.loads(self.run("charge", "list", "--db", "t.db", "--format", "json", now=now))["charges"]
+        assert sum(taken.values()) == sum(Decimal(c["amount"]) - Decimal(c["due"]) for c in charges) < 0
         for account, twin in self.twins.items():
             for month in range(FIRST, FIRST + MONTHS + 2):
                 found, wanted = billed.get((account, month), Decimal(0)), twin.comes_to(month)

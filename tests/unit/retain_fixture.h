@@ -103,9 +103,6 @@ static inline said run_words(fixture *f, const char *words)
 static inline void retain_book(fixture *f, const char *id, const char *effective)
 {
     char text[640];
-    tb_book book;
-    tb_error err = {0};
-    bool known = true;
     snprintf(text, sizeof text,
              "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"minimum_monthly\":"
              "\"0\",\"bandwidth\":{\"premium\":{\"per\":\"GB\",\"regions\":{\"EU\":\"0.01\"}}},"
@@ -113,11 +110,7 @@ static inline void retain_book(fixture *f, const char *id, const char *effective
              "\"included_axis\":\"absolute\",\"tiers\":[{\"from_millions\":0,\"to_millions\":null,"
              "\"price_per_million\":\"0.65\"}]}}",
              id, effective);
-    ok(tb_book_parse(text, strlen(text), NULL, &book, &err));
-    ok(tb_store_begin(f->store, &err));
-    ok(tb_store_add_book(f->store, &book, NOW_US, &known, &err));
-    ok(tb_store_commit(f->store, &err));
-    tb_book_release(&book);
+    add_text_book(f, text);
 }
 
 static inline tb_row usage_row(int64_t zone, const char *edge, int64_t hour, uint64_t bytes)

@@ -34,18 +34,6 @@ static int64_t now_us;
 
 /* --- documents --- */
 
-static void add_text_book(const char *text)
-{
-    tb_book book;
-    tb_error err = {0};
-    bool known = false;
-    ok(tb_book_parse(text, strlen(text), NULL, &book, &err));
-    ok(tb_store_begin(f.store, &err));
-    ok(tb_store_add_book(f.store, &book, NOW_US, &known, &err));
-    ok(tb_store_commit(f.store, &err));
-    tb_book_release(&book);
-}
-
 /* A request that was not served from the cache: it reaches the zone's load balancer. */
 static void add_hit(int64_t zone, const char *edge, int64_t hour)
 {
@@ -99,7 +87,7 @@ static void begin(void)
     tb_error err = {0};
     now_us = NOW_US;
     fixture_init(&f);
-    add_text_book(BOOK);
+    add_text_book(&f, BOOK);
     fixture_apply(&f, CATALOG, us_at(1, 1, 0), NULL);
     ok(tb_store_begin(f.store, &err));
     ok(tb_store_proof_start(f.store, seed, us_at(1, 1, 0), &err));
@@ -429,7 +417,7 @@ END_TEST
 START_TEST(books_begin_when_they_say)
 {
     begin();
-    add_text_book("{\"book\":\"b\",\"currency\":\"USD\",\"effective_from\":\"2026-09-20T00:00:00Z\",\"minimum_monthly\":\"1.00\","
+    add_text_book(&f, "{\"book\":\"b\",\"currency\":\"USD\",\"effective_from\":\"2026-09-20T00:00:00Z\",\"minimum_monthly\":\"1.00\","
                   "\"bandwidth\":{\"percentile\":{\"per\":\"Mbps\",\"percentile\":\"95\",\"price\":\"0.90\"}}}");
     make_final(2, 680);
     is_same(2, INVOICE);

@@ -22,16 +22,9 @@ static int64_t month_of(const char *text)
 static void fee_book(fixture *f, const char *id, const char *effective, const char *fees)
 {
     char text[2000];
-    tb_error err = {0};
-    tb_book book;
-    bool known = true;
     snprintf(text, sizeof text, "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"minimum_monthly\":\"5\",\"fees\":{%s}}",
              id, effective, fees);
-    ok(tb_book_parse(text, strlen(text), NULL, &book, &err));
-    ok(tb_store_begin(f->store, &err));
-    ok(tb_store_add_book(f->store, &book, NOW_US, &known, &err));
-    ok(tb_store_commit(f->store, &err));
-    tb_book_release(&book);
+    add_text_book(f, text);
 }
 
 #define BOOK_FEES                                                                                                   \

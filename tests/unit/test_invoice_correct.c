@@ -275,7 +275,7 @@ static void check_steps(const char *const *amounts, const char *const *taxes, si
     *tb_decimal_put(percent, input->tax[0].percent) = 0;
     tb_billed_part part = part_of(amounts[0], "VAT", percent, taxes[0]);
     for (size_t i = 1; i < n; i++) {
-        tb_corrected joined = taken(amounts[i], input, (tb_billed){part.lines, &part, 1}, digits);
+        tb_corrected joined = taken(amounts[i], input, (tb_billed){.lines = part.lines, .parts = &part, .n_parts = 1}, digits);
         ck_assert_uint_eq(joined.bill.n_tax, 1);
         const tb_bill_taxed *tax = &joined.bill.tax[0];
         ck_assert(tax->late && tax->month == FIXTURE_MONTH);
@@ -303,7 +303,7 @@ START_TEST(what_is_taken_back_has_the_tax_under_which_it_was_billed)
 {
     tb_billed_part parts[3] = {part_of("100.00", "VAT", "19", "19.00"), part_of("310.00", "none", "0", "0.00"),
                                part_of("50.00", "less", "7", "3.50")};
-    tb_billed billed = {dec("460.00"), parts, 3};
+    tb_billed billed = {.lines = dec("460.00"), .parts = parts, .n_parts = 3};
     tb_bill_input input = {.n_tax = 1};
     input.tax[0] = (tb_bill_tax){.name = "none"};
     tb_corrected joined = taken("-400.00", &input, billed, 2);
@@ -326,10 +326,10 @@ START_TEST(a_row_that_lies_far_off_ends_and_takes_no_more_than_was_charged)
     input.tax[0] = (tb_bill_tax){.name = "VAT", .percent = dec("19")};
     for (int digits = 0; digits <= 3; digits++) {
         tb_billed_part part = part_of("310000000000", "VAT", "19", "19");
-        tb_corrected joined = taken("-155000000000", &input, (tb_billed){part.lines, &part, 1}, digits);
+        tb_corrected joined = taken("-155000000000", &input, (tb_billed){.lines = part.lines, .parts = &part, .n_parts = 1}, digits);
         check_row(&joined, 0, "VAT", "-155000000000", "0");
         tb_corrected_release(&joined);
-        joined = taken("-310000000000", &input, (tb_billed){part.lines, &part, 1}, digits);
+        joined = taken("-310000000000", &input, (tb_billed){.lines = part.lines, .parts = &part, .n_parts = 1}, digits);
         check_row(&joined, 0, "VAT", "-310000000000", "-19");
         tb_corrected_release(&joined);
     }
@@ -381,6 +381,31 @@ START_TEST(a_month_that_is_corrected_keeps_its_own_taxes)
 }
 END_TEST
 
+/* A fee that was given back: a month below zero. Documents of schema 31 and before have the other rows. */
+START_TEST(below_zero_each_amount_has_its_own_tax)
+{
+    tb_bill_input input = {.n_tax = 1};
+    static const struct {
+        const char *billed, *charged, *amount;
+        bool floored;
+        const char *tax;
+    } cases[] = {
+        {"-213.13", "-40.49", "100.00", false, "19.00"}, {"-213.13", "-40.49", "100.00", true, "40.49"},
+        {"-213.13", "-40.49", "-100.00", false, "-19.00"}, {"86.87", "16.51", "-300.00", false, "-57.00"},
+        {"0.00", "0.00", "-300.00", false, "-57.00"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tb_billed_part part = part_of(cases[i].billed, "VAT", "19", cases[i].charged);
+        input.tax[0] = part.tax[0].rate;
+        tb_corrected joined = taken(cases[i].amount, &input,
+                                    (tb_billed){.lines = part.lines, .parts = &part, .n_parts = 1, .floored = cases[i].floored}, 2);
+        ck_assert_uint_eq(joined.bill.n_tax, 1);
+        check_row(&joined, 0, "VAT", cases[i].amount, cases[i].tax);
+        tb_corrected_release(&joined);
+    }
+}
+END_TEST
+
 START_TEST(no_limit_makes_a_line_where_nothing_is_corrected)
 {
     fixture f;
@@ -426,6 +451,7 @@ int main(void)
     tcase_add_test(test, a_row_that_lies_far_off_ends_and_takes_no_more_than_was_charged);
     tcase_add_test(test, what_is_taken_back_in_pieces_gives_back_the_tax_that_it_had);
     tcase_add_test(test, a_month_that_is_corrected_keeps_its_own_taxes);
+    tcase_add_test(test, below_zero_each_amount_has_its_own_tax);
     tcase_add_test(test, no_limit_makes_a_line_where_nothing_is_corrected);
     tcase_add_test(test, a_limit_that_overflows_is_an_error_and_changes_nothing);
     suite_add_tcase(suite, test);

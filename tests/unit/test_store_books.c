@@ -55,18 +55,11 @@ END_TEST
 static tb_code try_fee(fixture *f, const char *id, const char *effective, const char *terms, tb_error *ret_err)
 {
     char text[400];
-    tb_error err = {0};
-    tb_book book;
     bool known = false;
-    const int n = snprintf(text, sizeof text,
-                           "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"fees\":{\"ip\":"
-                           "{\"name\":\"IP\",\"amount\":\"3\"%s}}}", id, effective, terms);
-    ok(tb_book_parse(text, (size_t)n, NULL, &book, &err));
-    ok(tb_store_begin(f->store, &err));
-    const tb_code code = tb_store_add_book(f->store, &book, NOW_US, &known, ret_err);
-    ok(tb_store_commit(f->store, &err));
-    tb_book_release(&book);
-    return code;
+    snprintf(text, sizeof text,
+             "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"fees\":{\"ip\":"
+             "{\"name\":\"IP\",\"amount\":\"3\"%s}}}", id, effective, terms);
+    return try_text_book(f, text, &known, ret_err);
 }
 
 START_TEST(a_fee_keeps_its_period_and_timing)
@@ -91,17 +84,9 @@ END_TEST
 static void add_for_contract(fixture *f, const char *id, const char *effective)
 {
     char text[200];
-    tb_error err = {0};
-    tb_book book;
-    bool known = false;
-    int n = snprintf(text, sizeof text,
-                     "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"sc\\u006fpe\":\"contract\"}",
-                     id, effective);
-    ok(tb_book_parse(text, (size_t)n, NULL, &book, &err));
-    ok(tb_store_begin(f->store, &err));
-    ok(tb_store_add_book(f->store, &book, NOW_US, &known, &err));
-    ok(tb_store_commit(f->store, &err));
-    tb_book_release(&book);
+    snprintf(text, sizeof text,
+             "{\"book\":\"%s\",\"currency\":\"USD\",\"effective_from\":\"%s\",\"sc\\u006fpe\":\"contract\"}", id, effective);
+    add_text_book(f, text);
 }
 
 START_TEST(books_for_contracts_stand_beside_the_currency_s)

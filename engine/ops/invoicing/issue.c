@@ -1,6 +1,5 @@
 /* Drafts, and making them final. The differences of late months (issue_late.c) go on the draft or, if negative, into
- * a credit note of their own. A credit note is limited by the total billed of its month, corrections on later
- * invoices included: limited by the invoice alone, the customer would lose the rest of a later reduction. */
+ * a credit note of their own (issue_credit.c). */
 #include "tollbook/issue.h"
 
 #include <inttypes.h>
@@ -37,7 +36,7 @@ static tb_code collect(tb_issue *d, tb_error *err)
 tb_code tb__issue_state(tb_issue *d, uint64_t watermark, tb_error *err)
 {
     const tb_bill_input *input = &d->month.source.input;
-    const bool whole = d->rules != TB_ISSUE_RULES_NOW;
+    const bool whole = d->rules >= TB_ISSUE_RULES_WHOLE;
     size_t late_unpriced = 0;
     tb_code code = collect(d, err);
     d->rated = d->month.bill.subtotal;
@@ -284,39 +283,25 @@ static tb_code store_invoice(tb_store *store, tb_issue *draft, int64_t now_us,
     return code;
 }
 
-/* The invoice that a credit note goes to: the month's own, or the later one that billed it last. */
-static const char *credited(const tb_issue_late *late)
-{
-    size_t i = 0;
-    if (late->late.invoice[0]) return late->late.invoice;
-    while (i < late->n_billed && !late->billed[i].is_invoice)
-        i++;
-    return i < late->n_billed ? late->billed[i].number : "";
-}
-
-tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark, tb__composed *ret,
-                              tb_error *err)
-{
-    const tb__composing of = {&late->after.bill, &late->after.source.input, rules != TB_ISSUE_RULES_NOW, &late->corrections, 1,
-                              watermark};
-    return tb__compose_credit(&of, &late->corrections, credited(late), ret, err);
-}
-
 static tb_code store_credit(tb_store *store, const tb_issue *draft, tb_issue_late *late, const tb_issue_options *options, tb_error *err)
 {
     tb__composed credit;
     tb_invoice stored = {.since = late->late.since};
+    tb_billed_charge *again = NULL;
     bool known = false;
     tb_parties parties = {.terms_days = -1};
     tb_code code = tb__issue_credit_note(late, TB_ISSUE_RULES_NOW, draft->statement.watermark, &credit, err);
     if (code) return code;
     code = name_parties(store, &credit.statement, &parties, err);
+    if (!code) code = tb__issue_due_again(store, late, &again, &stored.n_charges, err);
+    stored.charges = again;
     stating of = {store, {draft, late, &credit.statement, TB_ISSUE_RULES_NOW}, &credit.statement, parties.terms_days, options->now_us};
     if (!code) code = store_statement(&of, &stored, &known, err);
     if (!code) {
         if (options->said) options->said(options->ctx, &stored);
         tb_invoice_release(&stored);
     }
+    free(again);
     tb_parties_release(&parties);
     tb__composed_release(&credit);
     return code;

@@ -44,7 +44,7 @@ void tb__issue_papers_release(tb_issue *issue)
 tb_code tb__issue_billed(tb__issue_reader *r, tb_issue_late *late, tb_error *err)
 {
     const tb__billed_of of = {late->late.month, late->late.invoice, late->after.bill.rounding,
-                              r->rules == TB_ISSUE_RULES_EARLY};
+                              r->rules == TB_ISSUE_RULES_EARLY, r->rules != TB_ISSUE_RULES_NOW};
     tb_code code = TB_OK;
     for (size_t i = late->n_billed; !code && i-- > 0;) { /* the oldest first */
         const tb_paper *paper;

@@ -51,10 +51,12 @@ TB_MUST_USE tb_code tb__issue_lines(tb_store *store, int64_t account, int64_t mo
                                     const tb_month_books *books, int64_t now_us, tb_issue *ret_issue,
                                     tb_error *err);
 
-/* Limits the late month's corrections to the amount still billed: the amount billed at its watermark, less credit
- * notes. Do not move *ret. */
+/* Limits the late month's corrections: see tb__is_limit. Do not move *ret. */
 TB_MUST_USE tb_code tb__issue_credit_note(tb_issue_late *late, tb_issue_rules rules, uint64_t watermark,
                                           tb__composed *ret, tb_error *err);
+/* What the credit note of a limited month makes due again of one-off credits: amounts above zero. free(). */
+TB_MUST_USE tb_code tb__issue_due_again(tb_store *store, const tb_issue_late *late, tb_billed_charge **ret_charges, size_t *ret_n,
+                                        tb_error *err);
 
 /* Puts a message about the final invoice into the outbox, if that is on. */
 TB_MUST_USE tb_code tb__issue_tell(tb_store *store, const tb_invoice *invoice,

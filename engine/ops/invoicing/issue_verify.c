@@ -1,9 +1,8 @@
 /* Rates every stored invoice again, from the books that it names and the usage at its watermark, and compares it byte
  * for byte. Rows, hashes, the chain and the series of numbers are checked by the store.
  *
- * Corrections were made by other rules in earlier versions (tb_issue_rules). A differing document with corrections and
- * without separate tax rows of other months is also rated by those rules, one of version 1 by the earliest too: it is
- * right if one of them gives its bytes. */
+ * Corrections were made by other rules in earlier versions (tb_issue_rules). A differing document with corrections is also
+ * rated by the rules that may have made it: it is right if one of them gives its bytes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -175,15 +174,17 @@ static tb_code rate_again(check *c, const tb_paper *paper)
     return TB_OK;
 }
 
-/* Whether the paper may have been made by other rules than those of now. */
-static bool may_be_older(const tb_statement *s)
+/* The oldest rules by which the paper may have been made. */
+static tb_issue_rules oldest_rules(const tb_statement *s)
 {
-    bool corrects = false;
+    bool corrects = false, apart = false;
     for (size_t i = 0; s->corrections && i < s->bill->n_lines; i++)
         corrects |= s->bill->lines[i].kind == TB_LINE_CORRECTION;
     for (size_t i = 0; i < s->bill->n_tax; i++)
-        corrects &= !s->bill->tax[i].late;
-    return corrects;
+        apart |= s->bill->tax[i].late;
+    if (!corrects) return TB_ISSUE_RULES_NOW;
+    if (apart) return TB_ISSUE_RULES_FLOORED;
+    return s->version == 1 ? TB_ISSUE_RULES_EARLY : TB_ISSUE_RULES_WHOLE;
 }
 
 /* Where these give the paper's bytes it does not differ. */
@@ -213,9 +214,9 @@ static tb_code check_one(check *c)
         return TB_OK;
     }
     code = rate_again(c, &paper);
-    const bool older = may_be_older(&paper.statement);
-    if (!code && c->what[0] && older) code = rate_by(c, TB_ISSUE_RULES_WHOLE, &paper);
-    if (!code && c->what[0] && older && paper.statement.version == 1) code = rate_by(c, TB_ISSUE_RULES_EARLY, &paper);
+    const tb_issue_rules oldest = oldest_rules(&paper.statement);
+    for (tb_issue_rules rules = TB_ISSUE_RULES_FLOORED; !code && c->what[0] && rules <= oldest; rules++)
+        code = rate_by(c, rules, &paper);
     tb_paper_release(&paper);
     return code;
 }

@@ -173,13 +173,21 @@ extern const tb__rows tb__int_rows;
 TB_MUST_USE tb_code tb__list_ints(tb_store *store, tb__statement id, const int64_t *values, int n,
                                   int64_t **ret_list, size_t *ret_n, tb_error *err);
 /* A row of the table meta. */
-/* Takes the steps to a newer schema in the caller's transaction, as the primary of this copy did. */
-TB_MUST_USE tb_code tb__upgrade_copy(tb_store *store, int to, tb_error *err);
-/* Upgrades the file to the newest schema, in a transaction of its own. Nothing where it has it. */
-TB_MUST_USE tb_code tb__upgrade(tb_store *store, tb_error *err);
 TB_MUST_USE tb_code tb__meta_get(tb_store *store, const char *name, int64_t *ret_value,
                                  tb_error *err);
 TB_MUST_USE tb_code tb__meta_set(tb_store *store, const char *name, int64_t value, tb_error *err);
+
+/* --- upgrades --- */
+
+/* Takes the steps from a schema (0: an empty file) to the newest, in a transaction of its own. */
+TB_MUST_USE tb_code tb__migrate(tb_store *store, const tb_store_options *options, int from, tb_error *err);
+/* Upgrades the file to the newest schema, in a transaction of its own. Nothing where it has it. */
+TB_MUST_USE tb_code tb__upgrade(tb_store *store, tb_error *err);
+/* Takes the steps to a newer schema in the caller's transaction, as the primary of this copy did. */
+TB_MUST_USE tb_code tb__upgrade_copy(tb_store *store, int to, tb_error *err);
+/* A file of an older schema was opened. A copy stays as it is: its primary's piece, or its promotion, upgrades it. */
+TB_MUST_USE tb_code tb__meet_older(tb_store *store, const tb_store_options *options, tb_error *err);
+
 /* SQLite's error as ours, naming the file. */
 tb_code tb__sqlite_fail(sqlite3 *db, int rc, const char *path, tb_error *err);
 TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_error *err);
@@ -211,6 +219,8 @@ TB_MUST_USE tb_code tb__regions_replace(tb_store *store, const tb_region *region
 /* The meter of a number, as it is declared now or was when it was removed. */
 TB_MUST_USE tb_code tb__meter_declared(tb_store *store, int64_t number, tb_meter *ret_meter, tb_error *err);
 
+/* What ends a transaction is prepared while there is memory, so that it can end without. */
+TB_MUST_USE tb_code tb__prepare_ends(tb_store *store, tb_error *err);
 /* tb_store_begin for a piece of replication: its rows are changed as it says, without triggers. */
 TB_MUST_USE tb_code tb__begin(tb_store *store, tb_error *err);
 /* What is remembered from the file is read again: another one has changed it. The catalogue only with directory_stale. */

@@ -1,19 +1,13 @@
-/* Opening: the connection's settings (reliability (c)), the checks that the file is ours, creation
- * and migrations; transactions.
+/* Opening and creating: the connection's settings (reliability (c)) and the checks that the file is ours.
  *
  * The writer holds the file for its whole life (held.h). SQLite's own locks would let a second
  * writer in between transactions; with 3.40.1 two connections that write or checkpoint at the same
- * instant can damage the WAL, so one connection in one process does both. Before each COMMIT and
- * after it the writer checks that the open file is still at its path: no commit is acknowledged into a
- * deleted file. */
+ * instant can damage the WAL, so one connection in one process does both. */
 #include "store/clickhouse/clickhouse.h"
 #include "store/core/held.h"
 #include "store/core/seal.h"
-#include "store/core/trees.h"
-#include "store/logs/segment.h"
 #include "store/money/billing.h"
 #include "store/replica/capture.h"
-#include "tollbook/buf.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,11 +24,12 @@
 #define READER_CACHE_KIB 8192
 #define WRITER_WAIT_MS 2000
 #define READER_WAIT_MS 250
-#define STEPS_PER_TELL 100000 /* of SQLite's machine: a few milliseconds */
 #define CHECKPOINT_PAGES 1000 /* of 8 KiB */
 #define CUT_PAGES        2000 /* a WAL that grew beside a reader: its file becomes empty once the reader is gone */
 
 /* --- the connection --- */
+
+static const tb_store_options defaults = {0};
 
 static const struct {
     int limit, value;
@@ -169,153 +164,6 @@ const char *tb_store_sqlite(void)
     return sqlite3_libversion();
 }
 
-/* --- creation and migrations --- */
-
-static const tb_store_options defaults = {0};
-
-static tb_code put_default_regions(tb_store *store, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < tb_region_default_count; i++)
-        code = tb__region_insert(store, &tb_region_default[i], err);
-    return code;
-}
-
-/* What an older tollbook left in the nodes of the R*Trees. */
-static tb_code wipe_trees(tb_store *store, tb_error *err)
-{
-    tb_code code = TB_OK;
-    for (int tree = 0; !code && tree < TB__TREE_COUNT; tree++)
-        code = tb__tree_wipe(store, (tb__tree)tree, err);
-    return code;
-}
-
-/* An upgrade that somebody hears of. */
-typedef struct upgrade {
-    const tb_store_options *options;
-    int from, reached, to;
-} upgrade;
-
-/* Also as SQLite's progress handler. */
-static int tell_upgrade(void *ctx)
-{
-    const upgrade *u = ctx;
-    if (u->from && u->options->upgrading)
-        u->options->upgrading(u->options->upgrading_ctx, u->from, u->reached, u->to);
-    return 0;
-}
-
-static tb_code run_steps(tb_store *store, upgrade *u, tb_error *err)
-{
-    char stamp[80];
-    const int from = u->from;
-    tb_code code = TB_OK;
-    for (int version = from; !code && version < u->to; version++) {
-        code = tb__exec(store->db, store->path, tb__migrations[version], err);
-        if (!code && version == 0) code = put_default_regions(store, err);
-        if (version + 1 < u->to) u->reached = version + 1; /* the last is reached once all of it is stored */
-        if (!code) tell_upgrade(u);
-    }
-    if (!code && from == 1) code = tb__rungs_adopt(store, err);
-    if (!code && from) code = wipe_trees(store, err);
-    snprintf(stamp, sizeof stamp, "PRAGMA user_version=%d", u->to);
-    if (!code) code = tb__exec(store->db, store->path, stamp, err);
-    snprintf(stamp, sizeof stamp, "PRAGMA application_id=%d", TB_APPLICATION_ID);
-    if (!code && !from) code = tb__exec(store->db, store->path, stamp, err);
-    if (!code) store->schema = u->to;
-    return code;
-}
-
-tb_code tb__upgrade_copy(tb_store *store, int to, tb_error *err)
-{
-    upgrade u = {&defaults, store->schema, store->schema, to};
-    return run_steps(store, &u, err);
-}
-
-/* SQLite's check reports a page that it could not read, for lack of memory or by an I/O error, as if it were damaged:
- * the result code in that report; 0: none. */
-static int read_failure(const char *found)
-{
-    static const char code[] = "error code=";
-    const char *at = strstr(found, code);
-    int rc = 0;
-    if (at)
-        for (at += sizeof code - 1; *at >= '0' && *at <= '9' && rc < 1 << 20; at++)
-            rc = rc * 10 + (*at - '0');
-    return (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB ? 0 : rc;
-}
-
-/* Steps that met damage half-way would leave it in a file of another schema: it is looked for first. */
-static tb_code check_pages(tb_store *store, tb_error *err)
-{
-    sqlite3_stmt *s;
-    int rc = sqlite3_prepare_v2(store->db, "PRAGMA quick_check(1)", -1, &s, NULL);
-    if (rc == SQLITE_OK) rc = sqlite3_step(s);
-    if (rc != SQLITE_ROW) {
-        sqlite3_finalize(s);
-        return tb__sqlite_fail(store->db, rc, store->path, err);
-    }
-    const char *found = (const char *)sqlite3_column_text(s, 0);
-    const char *line = found ? strchr(found, '\n') : NULL; /* behind a heading */
-    tb_code code = TB_OK;
-    if (line) found = line + 1;
-    if (!found) code = tb_no_memory(err);
-    else if (read_failure(found)) code = tb__sqlite_fail(store->db, read_failure(found), store->path, err);
-    else if (strcmp(found, "ok") != 0)
-        code = tb_fail(err, TB_E_CORRUPT, NULL,
-                       "%s is damaged and was not upgraded: %.160s. Restore a backup "
-                       "(docs/operate/backup.md).",
-                       store->path, found);
-    sqlite3_finalize(s);
-    return code;
-}
-
-/* Migrates the schema from `from` to the newest: all steps or none, so that an interrupted migration leaves the file of
- * the older version. */
-static tb_code migrate(tb_store *store, const tb_store_options *options, int from, tb_error *err)
-{
-    upgrade u = {options, from, from, tb__schema_version};
-    tell_upgrade(&u);
-    if (options->upgrading) sqlite3_progress_handler(store->db, STEPS_PER_TELL, tell_upgrade, &u);
-    tb_code code = from ? check_pages(store, err) : TB_OK;
-    if (!code) code = tb__exec(store->db, store->path, "BEGIN IMMEDIATE", err);
-    if (!code) code = run_steps(store, &u, err);
-    if (!code && from) code = tb__piece_of_schema(store, err);
-    if (!code) code = tb__exec(store->db, store->path, "COMMIT", err);
-    sqlite3_progress_handler(store->db, 0, NULL, NULL);
-    if (code) {
-        sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
-        store->schema = from;
-    }
-    u.reached = tb__schema_version;
-    if (!code) tell_upgrade(&u);
-    return code;
-}
-
-tb_code tb__upgrade(tb_store *store, tb_error *err)
-{
-    return store->schema < tb__schema_version ? migrate(store, &defaults, store->schema, err) : TB_OK;
-}
-
-/* A file of an older schema. A copy stays as it is: its primary's piece, or its promotion, upgrades it. */
-static tb_code meet_older(tb_store *store, const tb_store_options *options, tb_error *err)
-{
-    if (options->copy && store->schema >= tb__schema_copied) return TB_OK;
-    if (store->copy)
-        return tb_fail(err, TB_E_DIFFERENT, NULL,
-                       "%s is a copy with the older schema %d. Upgrade its primary, remove the copy and start again: it is "
-                       "made anew.",
-                       store->path, store->schema);
-    if (store->write) {
-        const tb_code code = tb__standbys_know(store, tb__schema_version, err);
-        return code ? code : migrate(store, options, store->schema, err);
-    }
-    return tb_fail(err, TB_E_READ_ONLY, NULL,
-                   "%s has the older schema %d. Back it up with the tollbook that wrote "
-                   "it; any writing command of this one upgrades it.",
-                   store->path, store->schema);
-}
-
 static tb_code new_store(const char *path, const tb_store_options *options, tb_store **ret,
                          tb_error *err)
 {
@@ -421,21 +269,8 @@ tb_code tb_store_create(const char *path, const tb_store_options *options, tb_er
     snprintf(sql, sizeof sql, "PRAGMA page_size=%d; PRAGMA journal_mode=WAL;", PAGE_SIZE);
     if (!code) code = tb__exec(store->db, path, sql, err);
     if (!code) code = check_held(store, err);
-    if (!code) code = migrate(store, &writer, 0, err);
+    if (!code) code = tb__migrate(store, &writer, 0, err);
     tb_store_close(store);
-    return code;
-}
-
-/* What ends a transaction is prepared while there is memory, so that it can end without. */
-static tb_code prepare_ends(tb_store *store, tb_error *err)
-{
-    static const tb__statement ends[] = {TB__SQL_COMMIT, TB__SQL_ROLLBACK, TB__SQL_KEEP_MARK,
-                                         TB__SQL_BACK_TO_MARK};
-    tb_code code = TB_OK;
-    for (size_t i = 0; !code && i < sizeof ends / sizeof *ends; i++) {
-        sqlite3_stmt *s;
-        code = tb__sql(store, ends[i], &s, err);
-    }
     return code;
 }
 
@@ -512,8 +347,8 @@ tb_code tb_store_open(const char *path, const tb_store_options *options, tb_stor
     if (!code) code = check_held(store, err);
     store->schema = (int)version;
     if (!code && store->write) code = tb__check_primary(store, err);
-    if (!code && version < tb__schema_version) code = meet_older(store, options, err);
-    if (!code) code = prepare_ends(store, err);
+    if (!code && version < tb__schema_version) code = tb__meet_older(store, options, err);
+    if (!code) code = tb__prepare_ends(store, err);
     if (!code && store->write) code = tb__pieces_begin(store, err);
     if (!code) code = tb__clickhouse_open(store, options->usage, err);
     if (code) tb_store_close(store);
@@ -556,109 +391,7 @@ void tb_store_close(tb_store *store)
     free(store);
 }
 
-/* --- transactions --- */
-
-tb_code tb_store_read_begin(tb_store *store, tb_error *err)
-{
-    store->read_version_known = false;
-    tb_code code = tb__run_ints(store, TB__SQL_BEGIN_READ, NULL, 0, err);
-    if (code || store->write) return code;
-    code = tb__clickhouse_follow(store, err);
-    if (code) tb_store_read_end(store);
-    return code;
-}
-
-void tb_store_read_end(tb_store *store)
-{
-    tb_error ignored;
-    if (!sqlite3_get_autocommit(store->db) && tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, &ignored)) return;
-}
-
-tb_code tb_store_begin(tb_store *store, tb_error *err)
-{
-    tb__capture_settle(store, false);
-    return tb__begin(store, err);
-}
-
-tb_code tb__begin(tb_store *store, tb_error *err)
-{
-    store->dirty = store->billing_stale = store->directory_stale = store->broken = false;
-    tb__segment_reset(store);
-    return tb__run_ints(store, TB__SQL_BEGIN_WRITE, NULL, 0, err);
-}
-
-/* SQLite itself rolls a whole transaction back after some errors (disk full, out of memory): its marks are gone
- * then, and later writes must not be committed by themselves. */
-tb_code tb__check_whole(const tb_store *store, tb_error *err)
-{
-    if (!store->broken) return TB_OK;
-    return tb_fail(err, TB_E_IO, NULL,
-                   "%s: nothing was written, since a part that failed could not be taken back; check "
-                   "the disk and run the same again.",
-                   store->path);
-}
-
-tb_code tb_store_commit(tb_store *store, tb_error *err)
-{
-    tb_code code = tb__check_whole(store, err);
-    if (!code && store->superseded && !store->copy) code = tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, NULL);
-    if (!code) code = tb__seals_write(store, err);
-    if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
-    if (!code) code = tb__late_landed(store, err);
-    if (!code) code = store->plane.counters->commit(store, err);
-    if (!code && store->capture) code = tb__piece_add(store, err);
-    if (!code) code = tb__still_there(store->held, NULL, err);
-    if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
-    if (code) return code;
-    store->dirty = store->billing_stale = false;
-    store->landing = 0;
-    /* It may have gone between the look and the end of the commit. */
-    return tb__still_there(store->held, &store->links, err);
-}
-
-/* What is remembered from inside a transaction is forgotten with it. */
-static void forget(tb_store *store, bool whole)
-{
-    tb__seal_sums *seals = &store->seal_sums;
-    if (whole) *seals = (tb__seal_sums){0};
-    tb__capture_forget(store, whole);
-    memcpy(seals->more, seals->marked, sizeof seals->more);
-    store->next_series = 0;
-    tb__segment_reset(store);
-    tb__segment_fold_free(store);
-    tb__late_forget(store);
-    tb__late_drop(store);
-    if (store->usage) tb__usage_forget(store, whole);
-    if (store->directory_stale) tb__directory_forget(store);
-}
-
-void tb__forget_content(tb_store *store)
-{
-    forget(store, true);
-    store->directory_stale = false;
-}
-
-void tb_store_rollback(tb_store *store)
-{
-    forget(store, true);
-    store->dirty = store->billing_stale = store->broken = false;
-    store->landing = 0;
-    tb_error ignored;
-    /* After a failed COMMIT the transaction may be over already: nothing to roll back then. */
-    if (!sqlite3_get_autocommit(store->db) &&
-        tb__run_ints(store, TB__SQL_ROLLBACK, NULL, 0, &ignored))
-        return;
-}
-
-tb_code tb_store_write(tb_store *store, tb_store_change change, void *ctx, tb_error *err)
-{
-    tb_code code = tb_store_begin(store, err);
-    if (code) return code;
-    code = change(store, ctx, err);
-    if (!code) code = tb_store_commit(store, err);
-    if (code) tb_store_rollback(store);
-    return code;
-}
+/* --- the file --- */
 
 bool tb_store_without_usage(const tb_store *store)
 {
@@ -673,31 +406,6 @@ tb_code tb_store_still_there(const tb_store *store, unsigned *ret_links, tb_erro
 unsigned tb_store_links(const tb_store *store)
 {
     return store->links;
-}
-
-tb_code tb_store_mark(tb_store *store, tb_error *err)
-{
-    tb__segment_reset(store);
-    memcpy(store->seal_sums.marked, store->seal_sums.more, sizeof store->seal_sums.marked);
-    store->plane.counters->mark(store);
-    tb__capture_mark(store);
-    tb_code code = tb__check_whole(store, err);
-    return code ? code : tb__run_ints(store, TB__SQL_MARK, NULL, 0, err);
-}
-
-tb_code tb_store_keep_mark(tb_store *store, tb_error *err)
-{
-    tb_code code = tb__check_whole(store, err);
-    return code ? code : tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, err);
-}
-
-void tb_store_back_to_mark(tb_store *store)
-{
-    forget(store, false);
-    tb_error ignored;
-    if (tb__run_ints(store, TB__SQL_BACK_TO_MARK, NULL, 0, &ignored) ||
-        tb__run_ints(store, TB__SQL_KEEP_MARK, NULL, 0, &ignored))
-        store->broken = true;
 }
 
 bool tb_store_writer(const tb_store *store, tb_writer *ret_writer)

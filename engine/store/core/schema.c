@@ -926,7 +926,7 @@ static const char v31[] =
 /* The log of documents (tollbook/prooflog.h). proof_tile: the widest of each. proof_entry.id: the index in the log; subject: the
  * book, the number of the invoice, the day; version: the data version that its content was read at. proof_change: closed days whose
  * usage has changed. proof_late: those changes, after the month was run. meta.proof_open: the first day that is not closed;
- * INT64_MIN: there is no log. */
+ * INT64_MIN: there is no log. charge_billed has, with the opposite sign, what a credit note makes due again of a charge. */
 static const char v32[] =
     "CREATE TABLE proof_tile(level INTEGER NOT NULL CHECK(level BETWEEN 0 AND 7), number INTEGER NOT NULL CHECK(number>=0),"
     " hashes BLOB NOT NULL CHECK(length(hashes) BETWEEN 32 AND 8192 AND length(hashes)%32=0),"
@@ -961,7 +961,14 @@ static const char v32[] =
     " NEW.size<(SELECT max(size) FROM proof_checkpoint) BEGIN SELECT raise(ABORT,'checkpoints grow'); END;"
     "CREATE TRIGGER proof_checkpoint_no_delete BEFORE DELETE ON proof_checkpoint BEGIN"
     " SELECT raise(ABORT,'checkpoints are kept'); END;"
-    "INSERT INTO meta(name,value) VALUES('proof_open',-9223372036854775808);";
+    "INSERT INTO meta(name,value) VALUES('proof_open',-9223372036854775808);"
+
+    "DROP TRIGGER charge_billed_once;"
+    "CREATE TRIGGER charge_billed_once BEFORE INSERT ON charge_billed WHEN NOT EXISTS(SELECT 1 FROM charge c"
+    " JOIN invoice v ON v.id=NEW.invoice WHERE c.id=NEW.charge AND c.account=v.account"
+    " AND c.dropped_version=9223372036854775807 AND (v.kind='invoice')=((c.amount>0)=(NEW.amount>0))"
+    " AND " CHARGE_BILLED("c.id") "+NEW.amount BETWEEN min(c.amount,0) AND max(c.amount,0)) BEGIN"
+    " SELECT raise(ABORT,'a charge is billed once'); END;";
 
 const char *const tb__migrations[] = {v1, v2,  v3,  v4,  v5,  v6,  v7,  v8, v9,
                                       v10, v11, v12, v13, v14, v15, v16, v17, v18, v19, v20, v21, v22, v23, v24, v25, v26, v27, v28, v29, v30, v31, v32};
@@ -971,4 +978,4 @@ const int tb__schema_copied = 30;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "788a5137d5401f9f85d346759f49a14bc954c45f4b67a215d4cdd368d2cabe5e";
+    "0e749bc69d725664897d07edf9c432da3c6707b37b7d427d55560a66aa0bc8ee";

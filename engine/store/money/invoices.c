@@ -488,6 +488,22 @@ static tb_code check_corrected(tb_store *store, const tb_invoice *invoice, int64
     return refuse_invoice("number", invoice, why, err);
 }
 
+/* What a credit note made due again may be on a later invoice: that goes first. */
+static tb_code check_billed_again(tb_store *store, const tb_invoice *invoice, int64_t id, tb_error *err)
+{
+    char number[24], why[128];
+    sqlite3_stmt *s;
+    bool row = false;
+    tb_code code = tb__sql_ints(store, TB__SQL_CHARGE_BILLED_AGAIN, &id, 1, &s, err);
+    if (!code) code = tb__step(store, s, &row, err);
+    if (code || !row) return code;
+    code = tb__copy_text(s, 0, number, sizeof number, err);
+    sqlite3_reset(s);
+    if (code) return code;
+    snprintf(why, sizeof why, "%s billed a credit that %s made due again; void %s first", number, invoice->number, number);
+    return refuse_invoice("number", invoice, why, err);
+}
+
 static tb_code check_voidable(tb_store *store, const tb_invoice *invoice, int64_t id, int64_t now_us, tb_error *err)
 {
     sqlite3_stmt *s;
@@ -502,7 +518,7 @@ static tb_code check_voidable(tb_store *store, const tb_invoice *invoice, int64_
         code = check_corrected(store, invoice, sqlite3_column_int64(s, 0), err);
         if (code) sqlite3_reset(s);
     }
-    return code;
+    return code ? code : check_billed_again(store, invoice, id, err);
 }
 
 tb_code tb_store_void(tb_store *store, const char *number, int64_t now_us, tb_error *err)

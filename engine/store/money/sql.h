@@ -139,13 +139,13 @@
     " i.state='final') FROM month_run r LEFT JOIN invoice i ON i.number=r.invoice WHERE r.id="     \
     TB__LAST_RUN(account, month) "),0))"
 
-/* What valid invoices have billed of charge c, and the newest of them. */
+/* What valid documents have billed of charge c, and the newest invoice of them. */
 #define TB__CHARGE_BILLED                                                                          \
     "coalesce((SELECT sum(b.amount) FROM charge_billed b JOIN invoice i ON i.id=b.invoice"         \
     " WHERE b.charge=c.id AND i.state='final'),0)"
 #define TB__CHARGE_INVOICE                                                                         \
     "coalesce((SELECT i.number FROM charge_billed b JOIN invoice i ON i.id=b.invoice"              \
-    " WHERE b.charge=c.id AND i.state='final' ORDER BY i.id DESC LIMIT 1),'')"
+    " WHERE b.charge=c.id AND i.state='final' AND i.kind='invoice' ORDER BY i.id DESC LIMIT 1),'')"
 #define TB__CHARGE_COLUMNS(due)                                                                    \
     "SELECT c.id,c.account,c.month,c.amount," due ",c.currency,c.description,c.reference,c.added_us," TB__CHARGE_INVOICE \
     ",c.tax_category"                                                                              \
@@ -402,6 +402,10 @@
                       "(SELECT id FROM invoice WHERE number=?1) ORDER BY c.id")                    \
     X(CHARGED_ACCOUNTS, "SELECT DISTINCT c.account FROM charge c WHERE " TB__CHARGE_IS_DUE("?1") " ORDER BY 1") \
     X(CHARGE_BILL, "INSERT INTO charge_billed(" TB__C_charge_billed("") ")VALUES(?1,?2,?3)")       \
+    /* The newest document that has billed again what document ?1 made due again. */               \
+    X(CHARGE_BILLED_AGAIN, "SELECT i.number FROM charge_billed g JOIN charge c ON c.id=g.charge JOIN charge_billed t ON t.charge=c.id" \
+                           " JOIN invoice i ON i.id=t.invoice WHERE g.invoice=?1 AND (g.amount>0)<>(c.amount>0) AND i.id>?1" \
+                           " AND i.state='final' AND abs(" TB__CHARGE_BILLED "-g.amount)>abs(c.amount) ORDER BY i.id DESC LIMIT 1") \
     X(COMMIT_BILLED, "SELECT l.value->>'$.amount',i.currency FROM invoice i CROSS JOIN"            \
                      " json_each(i.document,'$.lines') l WHERE i.account=?1 AND i.state='final' AND i.watermark<=?3" \
                      " AND ((i.kind='invoice' AND i.month=?2 AND l.value->>'$.kind'='commit') OR"  \

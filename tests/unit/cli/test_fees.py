@@ -84,6 +84,23 @@ class Fees(Ledger):
         self.assertEqual(aged.rsplit(",", 1)[1], "78.90")  # 1440.00 less 1361.10
         self.verify()
 
+    def test_a_month_below_zero_is_billed_in_pieces_as_in_one(self):
+        """Usage beside a fee that is given back is withdrawn, and usage comes to what is below zero: each with its own tax."""
+        self.declare(MIDDLE, account=["gold"])
+        self.finalize("--account", 1)
+        self.declare("2026-11-06T00:00:00Z")
+        used = self.write("used", json.dumps({"zone": 101, "hour": "2026-11-03T05:00:00Z", "region": "DE", "bytes": 2 * 10**14}) + "\n")
+        self.run_tool("import", "--db", "t.db", used, now=DECEMBER)
+        document, = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        self.assertEqual((document["subtotal"], document["total"]), ("865.75", "1038.90"))  # 2000.00 less 1134.25
+        self.run_tool("import", "--withdraw", "--db", "t.db", used, now=DECEMBER)
+        note, = self.finalize("--account", 1, month="2026-12", now="2027-01-03T00:00:00Z")
+        self.assertEqual(([one["amount"] for one in note["lines"]], note["total"]), (["-2000.00"], "-2400.00"))
+        self.use(101, 10000, day="2026-11-04", now="2027-01-05T00:00:00Z")
+        document, = self.finalize("--account", 1, month="2027-01", now="2027-02-03T00:00:00Z")
+        self.assertEqual((document["subtotal"], document["total"]), ("100.00", "120.00"))
+        self.verify()
+
     def test_an_account_with_a_fee_alone_gets_an_invoice(self):
         self.declare(MIDDLE, more=[{"id": 3, "name": "fees", "fees": ["shield"]}])
         self.assertEqual([(one["account"], one["total"]) for one in self.finalize()], [(3, "9.50")])
