@@ -494,7 +494,7 @@ class Files(Case):
         self.assertIn("its primary is https://a.example", run("key", "create", "--account", 1, "--config", config, expect=2).stderr.decode())
         self.assertEqual(promote(standby), "epoch 2\n")
         run("key", "create", "--db", standby.db, "--account", 1)
-        Server.start(standby, port=standby.port)
+        Server.start(standby)
         run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=2)  # hears it of its standby
         self.refuses(self.primary.db, f"{SUPERSEDED}. Write to that server ({standby.url})", operations)
 
