@@ -39,19 +39,6 @@ static tb_code check_paid(const rating *r)
                    s->currency);
 }
 
-/* An invoice has a month of its own, a credit note the one that it corrects. */
-static tb_code check_months(const rating *r)
-{
-    const tb__doc_terms *t = r->terms;
-    const bool credit = strcmp(t->kind, "credit_note") == 0;
-    if (t->n_own != (credit ? 0 : 1) || (credit && (t->n_lates != 1 || t->n_charges)))
-        return tb_fail(r->err, TB_E_VALIDATION, "terms", "The terms are not as written: an invoice has one month of its own, and a "
-                                                         "credit note one month that it corrects.");
-    if (!credit && t->own->input.month != t->month)
-        return tb_fail(r->err, TB_E_VALIDATION, "terms", "The terms are not as written: its own month is another one.");
-    return TB_OK;
-}
-
 /* --- months --- */
 
 /* The months' own account is the document's. */
@@ -141,8 +128,6 @@ static tb_code correct(rating *r, const tb__term_late *late, corrected *c, tb_co
 {
     const tb_late_month difference = {late->month, late->invoice, late->since, &c->before, &c->after};
     tb_code code = TB_OK;
-    if (late->n_before > 1 || late->after.input.month != late->month || (late->n_before && late->before->input.month != late->month))
-        return tb_fail(r->err, TB_E_VALIDATION, "terms", "The terms are not as written: a corrected month is another one.");
     if (late->n_before) {
         tb__filled before;
         code = rate_month(r, late->before, &before, &c->before);
@@ -241,7 +226,6 @@ static tb_code make_credit(rating *r)
 static tb_code rate_document(rating *r)
 {
     tb_code code = tb__terms_use_books(r->terms, r->of->books, r->of->n_books, r->err);
-    if (!code) code = check_months(r);
     if (!code) code = check_paid(r);
     if (!code) code = tb__terms_check(r->terms, r->document->currency, r->err);
     if (!code) code = tb__sort_earlier(r->of, &r->earlier, r->err);

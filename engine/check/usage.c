@@ -138,8 +138,7 @@ static tb_code copy_lists(tb__filling *f)
 
 static tb_code make_filled(tb__filling *f, const tb__contents *c)
 {
-    tb_code code = tb__check_lists(f);
-    if (!code) code = copy_lists(f);
+    tb_code code = copy_lists(f);
     if (!code) code = tb__list_entries(f);
     if (!code) code = tb__list_series(f);
     if (!code) code = tb__begin_gauges(f);

@@ -1,68 +1,14 @@
-/* The entries of a month's terms that take usage, sorted, and found by what a line names. Entries of one thing do not overlap, so each
- * line goes into one of them. */
+/* The entries of a month's terms to which usage is added, sorted, and found by what a line names. Entries of one thing do not overlap, so
+ * each line belongs to one of them. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/usage_filling.h"
 #include "base/list.h"
+#include "check/usage_filling.h"
 #include "tollbook/calendar.h"
 
-/* --- what the terms keep --- */
+/* --- listing --- */
 
-/* Values that the catalogue of meters refuses. */
-static tb_code check_meter(const tb__filling *f, const tb_meter *m)
-{
-    const bool sampled = m->interval == TB_METER_INTERVAL || m->interval == 3600;
-    if (m->n_dimensions < 0 || m->n_dimensions > TB_METER_DIMENSIONS || m->display_per < 1 || m->round_up < 0 ||
-        m->round_up > TB_METER_VALUE_LARGEST || (m->kind == TB_METER_SAMPLE ? !sampled : m->interval != 0))
-        return tb__wrong_terms(f, "a meter has a value that none can have");
-    return TB_OK;
-}
-
-static tb_code check_contract(const tb__filling *f)
-{
-    const tb_contract *c = &f->month->input.contract;
-    for (size_t i = 0; i < c->n_commits; i++)
-        if (c->commits[i].months != 1 && c->commits[i].months != 3 && c->commits[i].months != 12)
-            return tb__wrong_terms(f, "a commit's period is not a month, a quarter or a year");
-    return TB_OK;
-}
-
-static int by_balancer(const void *left, const void *right)
-{
-    const tb_bill_balancer *a = left, *b = right;
-    if (a->balancer != b->balancer) return a->balancer < b->balancer ? -1 : 1;
-    return a->part < b->part ? -1 : a->part > b->part;
-}
-
-tb_code tb__check_lists(const tb__filling *f)
-{
-    const tb_bill_input *in = &f->month->input;
-    const tb_bill_origins *o = &f->month->origins;
-    int64_t at = f->from_hour * TB_US_PER_HOUR;
-    for (size_t i = 0; i < in->n_parts; at = in->parts[i++].to_us)
-        if (in->parts[i].from_us != at || in->parts[i].to_us <= at || in->parts[i].to_us % TB_US_PER_HOUR)
-            return tb__wrong_terms(f, "the parts of a month do not touch");
-    if (in->n_parts == 0 || at != tb_month_start_us(in->month + 1)) return tb__wrong_terms(f, "the parts do not cover their month");
-    for (size_t i = 1; i < o->n_places; i++)
-        if (strcmp(o->places[i - 1].code, o->places[i].code) >= 0) return tb__wrong_terms(f, "the places do not ascend");
-    for (size_t i = 1; i < in->n_meters; i++)
-        if (strcmp(in->meters[i - 1].id, in->meters[i].id) >= 0) return tb__wrong_terms(f, "the meters do not ascend");
-    tb_code code = check_contract(f);
-    for (size_t i = 0; !code && i < in->n_meters; i++)
-        code = check_meter(f, &in->meters[i]);
-    if (code) return code;
-    for (size_t i = 0; i < in->n_balancers; i++) {
-        const tb_bill_balancer *b = &in->balancers[i];
-        if (b->part >= in->n_parts || (i && by_balancer(b - 1, b) >= 0))
-            return tb__wrong_terms(f, "the entries of load balancers do not ascend");
-    }
-    return TB_OK;
-}
-
-/* --- what takes usage --- */
-
-/* Of two takers: zone, place and location. */
 static int compare_places(const tb__usage_entry *a, const tb__usage_entry *b)
 {
     if (a->zone != b->zone) return a->zone < b->zone ? -1 : 1;
@@ -77,13 +23,13 @@ static int by_place(const void *left, const void *right)
     return order ? order : a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* Sorts them, and refuses two that take the same hour: each line goes into one entry. */
+/* Refuses two entries of one hour: a line would belong to both. */
 static tb_code sort_entries(const tb__filling *f, tb__usage_entry *list, size_t n)
 {
     if (n > 1) qsort(list, n, sizeof *list, by_place);
     for (size_t i = 1; i < n; i++)
         if (compare_places(&list[i - 1], &list[i]) == 0 && list[i].from < list[i - 1].to)
-            return tb__wrong_terms(f, "two entries take the usage of one hour");
+            return tb__wrong_terms(f, "two entries are of the usage of one hour");
     return TB_OK;
 }
 
@@ -204,6 +150,13 @@ uint32_t tb__part_at(const tb_bill_input *in, int64_t hour)
     const int64_t us = hour * TB_US_PER_HOUR;
     const tb_bill_part *part = tb__find_sorted(&us, in->parts, in->n_parts, sizeof *part, part_of_time);
     return part ? (uint32_t)(part - in->parts) : 0; /* always found: parts cover their month */
+}
+
+static int by_balancer(const void *left, const void *right)
+{
+    const tb_bill_balancer *a = left, *b = right;
+    if (a->balancer != b->balancer) return a->balancer < b->balancer ? -1 : 1;
+    return a->part < b->part ? -1 : a->part > b->part;
 }
 
 const tb_bill_balancer *tb__find_balancer(const tb_bill_input *in, int64_t balancer, uint32_t part)

@@ -85,8 +85,6 @@ tb_code tb__left_out(const tb__filling *f, const tb__day_line *l, const char *wh
 
 /* --- usage_entries.c --- */
 
-/* Whether parts touch and lists ascend, on which all else relies. TB_E_VALIDATION. */
-TB_MUST_USE tb_code tb__check_lists(const tb__filling *f);
 /* List the entries of pull zones' usage, of counters and gauges, of samples. TB_E_VALIDATION, TB_E_NOMEM. */
 TB_MUST_USE tb_code tb__list_entries(tb__filling *f);
 TB_MUST_USE tb_code tb__list_series(tb__filling *f);

@@ -441,7 +441,7 @@ START_TEST(each_cell_goes_into_one_entry)
     take_parts(1, INVOICE);
     snprintf(twice, sizeof twice, "%s%s", entry, entry);
     change(&p.of.terms, entry, twice);
-    says(TB_E_VALIDATION, "terms", "two entries take the usage of one hour");
+    says(TB_E_VALIDATION, "terms", "two entries are of the usage of one hour");
     end();
 }
 END_TEST
