@@ -19,6 +19,7 @@ struct webhook {
     size_t head, body; /* bytes of the answer */
     bool head_over;    /* the empty line after its last status came */
     const webhook_message *message;
+    char why[CURL_ERROR_SIZE]; /* libcurl's own words for a failure; "" for some */
 };
 
 /* --- signing --- */
@@ -189,6 +190,8 @@ static void prepare(webhook *w, struct curl_slist *lines)
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_stop);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, w);
     if (m->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, m->ca);
+    w->why[0] = 0;
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, w->why);
     if (is_local(m->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 }
 
@@ -218,6 +221,15 @@ static bool add_fields(const webhook_message *m, const webhook_secrets *secrets,
            add_field(lines, "Expect", ""); /* no pause before the body */
 }
 
+/* Of a certificate: which of its faults it is. An unknown authority alone is a matter of --ca. */
+static void say_failure(const webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
+{
+    const bool certificate = rc == CURLE_PEER_FAILED_VERIFICATION && w->why[0];
+    const bool known = certificate && !strstr(w->why, "issuer") && !strstr(w->why, "self");
+    snprintf(error, WEBHOOK_ERROR_MAX + 1, "%.100s.%s", certificate ? w->why : curl_easy_strerror(rc),
+             rc == CURLE_PEER_FAILED_VERIFICATION && !known ? " serve --ca FILE names the authority of its certificate." : "");
+}
+
 static webhook_answer read_answer(webhook *w, CURLcode rc, char error[WEBHOOK_ERROR_MAX + 1])
 {
     long status = 0;
@@ -230,9 +242,7 @@ static webhook_answer read_answer(webhook *w, CURLcode rc, char error[WEBHOOK_ER
         return (webhook_answer){0, 0};
     }
     if (rc != CURLE_OK && !cut) {
-        const bool unknown = rc == CURLE_PEER_FAILED_VERIFICATION;
-        snprintf(error, WEBHOOK_ERROR_MAX + 1, "%s.%s", curl_easy_strerror(rc),
-                 unknown ? " serve --ca FILE names the authority of its certificate." : "");
+        say_failure(w, rc, error);
         return (webhook_answer){0, 0};
     }
     snprintf(error, WEBHOOK_ERROR_MAX + 1, "The receiver answers %ld.", status);

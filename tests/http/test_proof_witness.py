@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from harness import PATIENCE, Server, run
+from harness import PATIENCE, Server, Tls, run
 from test_proof import BOOK, NAME, open_note, signed
 from witness import TIME, Key, Witness
 
@@ -114,6 +114,16 @@ class Witnesses(unittest.TestCase):
         self.add()  # what it knows is forgotten, and learnt again
         self.until_signed(size + 1, "good", "other")
         self.assertIn((size, size + 1), self.good.asked[asked:])
+
+    def test_certificates_are_checked(self):
+        known, unknown = (Tls(self.server.path, name) for name in ("known", "unknown"))
+        self.good.speak_tls(known.certificate, known.key)
+        self.other.speak_tls(unknown.certificate, unknown.key)
+        self.start("--ca", known.certificate)
+        self.until(lambda: self.signers(False)[1] == ["good"])
+        self.until(lambda: re.search("other did not sign the checkpoint: SSL certificate problem: .*serve --ca FILE names the authority",
+                                     self.server.messages()))
+        self.assertEqual(self.other.asked, [])
 
     def test_addresses_and_keys_that_are_wrong(self):
         url = "http://127.0.0.1:1/"

@@ -2,6 +2,7 @@
 RFC 9162 says, signs as RFC 8032 says, and can be told to do wrong."""
 import base64
 import hashlib
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -64,6 +65,8 @@ def extends(m, old, n, new, proof):
 class Witness:
     """`wrong`: given status, body and the checkpoint's text, returns what is answered in their place; None: it does right."""
 
+    scheme = "http"
+
     def __init__(self, name, seed):
         self.key = Key(name, seed)
         self.size, self.root, self.wrong, self.asked = 0, None, None, []
@@ -98,9 +101,15 @@ class Witness:
         self.http = Quiet(("127.0.0.1", 0), Handler)
         threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
 
+    def speak_tls(self, certificate, key):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.http.socket = context.wrap_socket(self.http.socket, server_side=True)
+        self.scheme = "https"
+
     @property
     def option(self):
-        return ("--proof-witness", f"http://127.0.0.1:{self.http.server_address[1]}/w/={self.key.vkey}")
+        return ("--proof-witness", f"{self.scheme}://127.0.0.1:{self.http.server_address[1]}/w/={self.key.vkey}")
 
     def close(self):
         self.http.shutdown()
