@@ -172,12 +172,13 @@ class Prometheus:
         return [(one["metric"], one["value"][1]) for one in data["result"]]
 
     def wait(self, expr, why):
-        """Until it has a series."""
+        """Until it has a series: one is gone for a moment where an answer took longer than the interval. Returns the series."""
         end = time.monotonic() + PATIENCE
-        while not self.ask(expr):
+        while not (series := self.ask(expr)):
             if time.monotonic() > end:
                 raise AssertionError(f"{why}: {self.ask('up')} {self.ask('scrape_samples_scraped')}")
             time.sleep(0.02)
+        return series
 
     def close(self):
         self.process.terminate()
@@ -277,8 +278,7 @@ class Answers(unittest.TestCase):
         what = (board, panel["title"], target["expr"])
         if "tollbook_usage_" in target["expr"] and not self.usage or "last_(backup" in target["expr"] and self.usage:
             return
-        series = prometheus.ask(filled(target["expr"], board))
-        self.assertTrue(series, what)
+        series = prometheus.wait(filled(target["expr"], board), what)
         shown = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
         for step in panel.get("transformations", ()) if panel["type"] == "table" else ():
             shown |= {name for name in step["options"].get("renameByName", ()) if not name.startswith("Value")}
@@ -292,12 +292,12 @@ class Answers(unittest.TestCase):
         query = filled(variable["query"]["query"], board)
         label = re.fullmatch(r"label_values\((.*), (\w+)\)", query)
         if label:
-            self.assertTrue([one for one, _ in prometheus.ask(label[1]) if label[2] in one], query)
+            self.assertTrue([one for one, _ in prometheus.wait(label[1], query) if label[2] in one], query)
             return
         expr = re.fullmatch(r"query_result\((.*)\)", query)[1]
         pattern = re.compile(variable["regex"].strip("/").replace("(?<", "(?P<"))
         lines = [one["__name__"] + "{" + ",".join(f'{name}="{value}"' for name, value in sorted(one.items()) if name != "__name__")
-                 + "} 1 1793782800000" for one, _ in prometheus.ask(expr)]
+                 + "} 1 1793782800000" for one, _ in prometheus.wait(expr, query)]
         self.assertEqual({(found["text"], found["value"]) for found in map(pattern.search, lines)},
                          {("acme-video", "101"), ("acme-static", "102")})
 
