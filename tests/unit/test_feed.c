@@ -726,14 +726,15 @@ START_TEST(looking_under_other_options_has_a_bound)
     feed_options options = plain_options();
     tb_error err = {0};
     tb_known *list;
+    const size_t logs = TB_PART > 1 ? 60 : TB_KNOWN_BEFORE + 10;
     size_t n;
     again();
     options.layout = german;
     ok(tb_store_begin(f.store, &err));
-    for (unsigned i = 0; i < TB_KNOWN_BEFORE + 10; i++) {
+    for (size_t i = 0; i < logs; i++) {
         make_combined(&log_text, 1, UINT_MAX);
         char line[100];
-        snprintf(line, sizeof line, "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET /x/%u HTTP/1.1\" 200 5 \"-\" \"-\"\n", i);
+        snprintf(line, sizeof line, "192.0.2.7 - - [17/Nov/2026:10:00:00 +0000] \"GET /x/%zu HTTP/1.1\" 200 5 \"-\" \"-\"\n", i);
         put_str(&log_text, line);
         ok(feed_memory(f.store, &(feed_body){log_text.bytes, log_text.len, FEED_PLAIN, 1 << 24}, &options, &report, &err));
         ck_assert_uint_eq(report.accepted, 2);
@@ -743,7 +744,7 @@ START_TEST(looking_under_other_options_has_a_bound)
         feed_hash_head(feed_hash_seed(TB_BATCH_LOG, &options.layout), false, log_text.bytes, log_text.len);
     ok(tb_store_known_before(f.store, TB_BATCH_LOG, head, 1 << 16, &list, &n, &err));
     free(list);
-    ck_assert_uint_eq(n, TB_KNOWN_BEFORE);
+    ck_assert_uint_eq(n, logs < TB_KNOWN_BEFORE ? logs : TB_KNOWN_BEFORE);
 }
 END_TEST
 

@@ -598,10 +598,10 @@ START_TEST(a_look_for_a_text_of_any_length_is_short)
 {
     tb__words words;
     tb__words_init(&words);
-    for (size_t len = 1; len <= TB__WORD_MAX; len++)
+    for (size_t len = 1; len <= TB__WORD_MAX; len += TB_PART > 1 ? 7 : 1)
         for (int way = 0; way < WAYS; way++)
             check_runs(&words, len, way, texts_of(len));
-    for (size_t len = 4; len <= 40; len++)
+    for (size_t len = 4; len <= 40; len += TB_PART > 1 ? 7 : 1)
         check_runs(&words, len, WAYS - 1, MANY);
     tb__words_release(&words);
 }
