@@ -19,6 +19,13 @@ static inline bool test_long(void)
     return form && strcmp(form, "1") == 0;
 }
 
+/* Whether what has no threads runs too: the thread sanitizer leaves it out, but in the long form. */
+static inline bool test_without_threads(void)
+{
+    const char *variant = getenv("TB_VARIANT");
+    return test_long() || !variant || strcmp(variant, "tsan") != 0;
+}
+
 #ifdef TB_PART
 /* Rounds of a random test: a sanitizer's build takes a part of them, the long form ten times as many. */
 static inline int test_rounds(int usual)

@@ -1735,9 +1735,7 @@ int main(void)
     tcase_add_test(tc, memory_that_decompresses_to_more_than_allowed_is_refused);
     tcase_add_test(tc, a_stopped_run_keeps_what_it_took_and_goes_on_later);
     tcase_add_test(tc, a_file_that_cannot_be_read_is_an_error);
-    /* The thread sanitizer runs what has threads. */
-    const char *variant = getenv("TB_VARIANT");
-    if (!variant || strcmp(variant, "tsan") != 0 || test_long()) suite_add_tcase(suite, tc);
+    if (test_without_threads()) suite_add_tcase(suite, tc);
     suite_add_tcase(suite, threads);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -1,6 +1,7 @@
 /* The lines that the feed keeps: whatever the room they wait in, the threads, the segments and what was
  * stopped or refused, each line of a logging zone is kept exactly once, in the order of time. */
 #include "feed/feed.h"
+#include "seed.h"
 #include "store_fixture.h"
 
 #include "tollbook/logstore.h"
@@ -411,17 +412,19 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("feed_logs");
-    TCase *t = tcase_create("feed_logs");
+    TCase *t = tcase_create("feed_logs"), *threads = tcase_create("threads");
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, any_room_any_threads_and_any_segments_keep_each_line_once);
+    tcase_set_timeout(threads, 120);
+    tcase_add_test(threads, any_room_any_threads_and_any_segments_keep_each_line_once);
     tcase_add_test(t, few_lines_of_many_zones_wait_together);
-    tcase_add_test(t, a_refused_line_leaves_nothing_of_its_segment);
+    tcase_add_test(threads, a_refused_line_leaves_nothing_of_its_segment);
     tcase_add_test(t, a_log_that_has_grown_keeps_its_lines_once);
     tcase_add_test(t, a_body_lets_go_of_a_part_of_what_is_too_old);
     tcase_add_test(t, a_body_of_many_lines_lets_go_of_more);
     tcase_add_test(t, a_command_lets_go_of_all_that_is_too_old);
     tcase_add_test(t, a_piece_that_nobody_waits_for_lets_go_of_all);
-    suite_add_tcase(suite, t);
+    if (test_without_threads()) suite_add_tcase(suite, t);
+    suite_add_tcase(suite, threads);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
