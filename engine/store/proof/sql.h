@@ -10,6 +10,9 @@
 
 #define TB__PROOF_STATEMENTS(X)                                                                    \
     X(PROOF_SIZE, "SELECT coalesce(max(id),-1)+1 FROM proof_entry")                                \
+    /* entries that have their hash in a tile */                                                   \
+    X(PROOF_WRITTEN, "SELECT min((SELECT coalesce(max(id),-1)+1 FROM proof_entry),coalesce((SELECT number*256+length(hashes)/32" \
+      " FROM proof_tile WHERE level=0 ORDER BY number DESC LIMIT 1),0))")                          \
     X(PROOF_ENTRY_PUT, "INSERT INTO proof_entry(id,type,account,subject,entry,version) VALUES(?1,?2,?3,?4,?5,?6)") \
     X(PROOF_ENTRIES, "SELECT id,type,account,subject,entry FROM proof_entry WHERE id>=?1 AND id<?2 ORDER BY id") \
     X(PROOF_ENTRY_BY_ID, "SELECT type,account,subject,entry,version FROM proof_entry WHERE id=?1") \
