@@ -935,6 +935,7 @@ static const char v32[] =
     " subject TEXT NOT NULL, entry TEXT NOT NULL, version INTEGER NOT NULL CHECK(version>=0),"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
     "CREATE INDEX proof_entry_of ON proof_entry(subject,account,type);"
+    "CREATE INDEX proof_entry_month ON proof_entry(substr(subject,1,7),account);"
     "CREATE TABLE proof_late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL, day INTEGER NOT NULL,"
     " scope INTEGER NOT NULL CHECK(scope IN(1,3,4)), owner INTEGER NOT NULL, edge INTEGER NOT NULL, data BLOB NOT NULL,"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
@@ -971,4 +972,4 @@ const int tb__schema_copied = 30;
 
 /* Hash of the resulting schema: see verify/rows.c. A test gives the expected value. */
 const char tb__schema_sha256[] =
-    "788a5137d5401f9f85d346759f49a14bc954c45f4b67a215d4cdd368d2cabe5e";
+    "efc646d8121b38e00e4d0535b3e42244b3f793348d424e06c36a74651b43daa7";
