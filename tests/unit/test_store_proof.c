@@ -380,6 +380,65 @@ START_TEST(checkpoints_are_of_the_whole_log)
 END_TEST
 
 /* Changes that keep every seal. */
+static void append_books(fixture *f, int n)
+{
+    tb_error err = {0};
+    for (int i = 0; i < n; i++)
+        ok(tb__proof_book(f->store, "b", "text", 4, &err));
+}
+
+/* The tiles make the tree of the entries. */
+static void tiles_hold_entries(fixture *f, int64_t entries)
+{
+    const int64_t all[2] = {0, INT64_MAX};
+    tb_merkle_edge *edge = calloc(1, sizeof *edge);
+    tb_error err = {0};
+    sqlite3_stmt *s;
+    tb_merkle_hash root;
+    int64_t size;
+    bool row = true;
+    ck_assert_ptr_nonnull(edge);
+    ok(tb__sql_ints(f->store, TB__SQL_PROOF_ENTRIES, all, 2, &s, &err));
+    while (tb__step(f->store, s, &row, &err) == TB_OK && row) {
+        const tb_merkle_hash leaf = tb_merkle_leaf(sqlite3_column_blob(s, 4), (size_t)sqlite3_column_bytes(s, 4));
+        ok(tb_merkle_append(edge, &leaf, NULL, &err));
+    }
+    ok(tb_store_proof_root(f->store, &size, &root, &err));
+    const tb_merkle_hash expected = tb_merkle_edge_root(edge);
+    ck_assert_int_eq(size, entries);
+    ck_assert_int_eq(edge->size, entries);
+    ck_assert_msg(tb_merkle_same(&root, &expected), "of %lld entries", (long long)entries);
+    free(edge);
+}
+
+/* The second part of a transaction is rolled back: its entries are in no tile. */
+START_TEST(a_part_that_is_rolled_back_leaves_no_entry)
+{
+    static const struct {
+        int before, gone, after;
+    } parts[] = {{0, 3, 2}, {2, 1, 0}, {3, 400, 5}, {300, 2, 1}, {2, 0, 3}, {0, 5, 0}, {220, 300, 300}};
+    fixture f;
+    tb_error err = {0};
+    int64_t entries = 1;
+    fill(&f);
+    start(&f);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        ok(tb_store_begin(f.store, &err));
+        append_books(&f, parts[i].before);
+        ok(tb_store_mark(f.store, &err));
+        append_books(&f, parts[i].gone);
+        tb_store_back_to_mark(f.store);
+        append_books(&f, parts[i].after);
+        if (i % 2) tiles_hold_entries(&f, entries + parts[i].before + parts[i].after);
+        if (i == 1) tb_store_rollback(f.store);
+        else ok(tb_store_commit(f.store, &err));
+        entries += i == 1 ? 0 : parts[i].before + parts[i].after;
+        tiles_hold_entries(&f, entries);
+    }
+    fixture_release(&f);
+}
+END_TEST
+
 START_TEST(verify_compares_the_log_with_what_is_stored)
 {
     static const struct {
@@ -428,6 +487,7 @@ int main(void)
     tcase_add_test(tc, a_document_older_than_the_log_has_the_first_entries);
     tcase_add_test(tc, entries_are_opened_with_what_is_stored);
     tcase_add_test(tc, checkpoints_are_of_the_whole_log);
+    tcase_add_test(tc, a_part_that_is_rolled_back_leaves_no_entry);
     tcase_add_test(tc, verify_compares_the_log_with_what_is_stored);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);

@@ -120,6 +120,7 @@ struct tb_store {
     uint32_t landing;                   /* writer: slots of months of which this transaction has usage */
     int64_t landing_first, landing_end; /* days of the month that it was told of last */
     int64_t landed[TB__LANDED];         /* the data version in which usage of such a month came last; 0: not since opened */
+    struct tb__proof_log *proof_log;    /* writer: proof/log.h; NULL: this transaction appended nothing to it yet */
     int64_t back;                       /* the data version that is looked back at; 0: today's */
 };
 
@@ -289,6 +290,10 @@ int64_t tb__seal_log(int64_t id, int64_t zone, int64_t first_ms, int64_t last_ms
 /* The first day that is not closed; INT64_MIN: there is no log. */
 TB_MUST_USE tb_code tb__proof_open(tb_store *store, int64_t *ret_day, tb_error *err);
 struct tb_invoice;
+/* What the transaction appended is about to be committed, or read: writes its tiles. */
+TB_MUST_USE tb_code tb__proof_flush(tb_store *store, tb_error *err);
+/* The transaction is over, or the part of it since the mark was rolled back. */
+void tb__proof_forget(tb_store *store, bool whole);
 /* Append what the caller's transaction adds; before a document the days that it may count, after it its terms. */
 TB_MUST_USE tb_code tb__proof_book(tb_store *store, const char *id, const char *text, size_t len, tb_error *err);
 TB_MUST_USE tb_code tb__proof_invoice(tb_store *store, const struct tb_invoice *invoice, tb_error *err);

@@ -377,6 +377,7 @@ void tb_store_close(tb_store *store)
     sqlite3_close_v2(store->db);
     tb__let_go(store->held);
     tb__late_drop(store);
+    tb__proof_forget(store, true);
     free(store->late);
     free(store->places);
     free(store->located);

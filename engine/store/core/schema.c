@@ -935,6 +935,7 @@ static const char v32[] =
     " subject TEXT NOT NULL, entry TEXT NOT NULL, version INTEGER NOT NULL CHECK(version>=0),"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"
     "CREATE INDEX proof_entry_of ON proof_entry(subject,account,type);"
+    "CREATE INDEX proof_entry_month ON proof_entry(substr(subject,1,7),account);"
     "CREATE TABLE proof_late(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, account INTEGER NOT NULL, day INTEGER NOT NULL,"
     " scope INTEGER NOT NULL CHECK(scope IN(1,3,4)), owner INTEGER NOT NULL, edge INTEGER NOT NULL, data BLOB NOT NULL,"
     " seal INTEGER NOT NULL DEFAULT " TB__UNSEALED ") STRICT;"

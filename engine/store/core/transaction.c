@@ -62,6 +62,7 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
 {
     tb_code code = tb__check_whole(store, err);
     if (!code && store->superseded && !store->copy) code = tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, NULL);
+    if (!code) code = tb__proof_flush(store, err);
     if (!code) code = tb__seals_write(store, err);
     if (!code && store->dirty) code = tb__run_ints(store, TB__SQL_BUMP_VERSION, NULL, 0, err);
     if (!code) code = tb__late_landed(store, err);
@@ -70,6 +71,7 @@ tb_code tb_store_commit(tb_store *store, tb_error *err)
     if (!code) code = tb__still_there(store->held, NULL, err);
     if (!code) code = tb__run_ints(store, TB__SQL_COMMIT, NULL, 0, err);
     if (code) return code;
+    tb__proof_forget(store, true);
     store->dirty = store->billing_stale = false;
     store->landing = 0;
     /* It may have gone between the look and the end of the commit. */
@@ -88,6 +90,7 @@ static void forget(tb_store *store, bool whole)
     tb__segment_fold_free(store);
     tb__late_forget(store);
     tb__late_drop(store);
+    tb__proof_forget(store, whole);
     if (store->usage) tb__usage_forget(store, whole);
     if (store->directory_stale) tb__directory_forget(store);
 }

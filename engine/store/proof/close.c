@@ -8,7 +8,7 @@
 #include "tollbook/retain.h"
 
 typedef struct closing {
-    tb__proof_log log;
+    tb__proof_log *log;
     uint64_t looked; /* at so many accounts' days */
     tb_buf text;
 } closing;
@@ -27,11 +27,11 @@ static void name_day(int64_t day, char ret[11])
 static tb_code read_usage(closing *c, int64_t account, int64_t day, bool *ret_kept, tb_error *err)
 {
     tb_kept kept;
-    tb_code code = tb_store_kept(c->log.store, account, &kept, err);
+    tb_code code = tb_store_kept(c->log->store, account, &kept, err);
     c->text.len = 0;
     c->looked++;
     *ret_kept = !code && tb_month_from_day(day) >= kept.hours;
-    return code || !*ret_kept ? code : tb__proof_day_text(c->log.store, account, day, INT64_MAX, &c->text, err);
+    return code || !*ret_kept ? code : tb__proof_day_text(c->log->store, account, day, INT64_MAX, &c->text, err);
 }
 
 static tb_code append_day(closing *c, int64_t account, int64_t day, int64_t first, tb_error *err)
@@ -40,7 +40,7 @@ static tb_code append_day(closing *c, int64_t account, int64_t day, int64_t firs
     char name[11];
     name_day(day, name);
     const tb_text text = {c->text.len ? c->text.data : "", c->text.len};
-    return tb__proof_append(&c->log, &entry, (tb__proof_of){account, name}, text, err);
+    return tb__proof_append(c->log, &entry, (tb__proof_of){account, name}, text, err);
 }
 
 /* The entries that a day has. *ret_first: of the first, -1: none; *ret_same: the last one is of this text. */
@@ -53,19 +53,19 @@ static tb_code find_entries(closing *c, int64_t account, int64_t day, int64_t *r
     *ret_first = -1;
     *ret_same = false;
     name_day(day, name);
-    tb_code code = tb__sql(c->log.store, TB__SQL_PROOF_ENTRIES_OF, &s, err);
+    tb_code code = tb__sql(c->log->store, TB__SQL_PROOF_ENTRIES_OF, &s, err);
     if (code) return code;
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_int64(s, 2, account);
     sqlite3_bind_text(s, 3, tb_proof_type_name(TB_PROOF_USAGE), -1, SQLITE_STATIC);
-    while (!code && !(code = tb__step(c->log.store, s, &row, err)) && row) {
+    while (!code && !(code = tb__step(c->log->store, s, &row, err)) && row) {
         const char *bytes = (const char *)sqlite3_column_text(s, 1);
         const int64_t index = sqlite3_column_int64(s, 0);
         uint8_t salt[TB_PROOF_SALT];
         tb_proof_entry entry;
         code = bytes ? tb_proof_entry_read(bytes, (size_t)sqlite3_column_bytes(s, 1), &entry, err) : tb_no_memory(err);
         if (*ret_first < 0) *ret_first = index;
-        tb__proof_salt(c->log.seed, index, text, salt);
+        tb__proof_salt(c->log->seed, index, text, salt);
         const tb_merkle_hash hash = tb_proof_commit(salt, text.data, text.len);
         *ret_same = !code && tb_merkle_same(&hash, &entry.hash);
         if (code) sqlite3_reset(s);
@@ -94,7 +94,7 @@ static tb_code close_again(closing *c, const change *of, tb_error *err)
     tb_code code = read_usage(c, of->account, of->day, &kept, err);
     if (!code && kept) code = find_entries(c, of->account, of->day, &first, &same, err);
     if (!code && kept && !same && (first >= 0 || c->text.len)) code = append_day(c, of->account, of->day, first, err);
-    return code ? code : tb__run_ints(c->log.store, TB__SQL_PROOF_CHANGE_GONE, values, 2, err);
+    return code ? code : tb__run_ints(c->log->store, TB__SQL_PROOF_CHANGE_GONE, values, 2, err);
 }
 
 /* of: which of them, with its value. *ret_n: so many. */
@@ -102,7 +102,7 @@ static tb_code close_changed(closing *c, tb__statement of, int64_t value, size_t
 {
     static const tb__rows rows = {sizeof(change), change_from, NULL};
     change *list = NULL;
-    tb_code code = tb__collect_ints(c->log.store, of, &value, 1, &rows, &list, ret_n, err);
+    tb_code code = tb__collect_ints(c->log->store, of, &value, 1, &rows, &list, ret_n, err);
     for (size_t i = 0; !code && i < *ret_n; i++)
         code = close_again(c, &list[i], err);
     free(list);
@@ -122,47 +122,37 @@ static tb_code close_some(closing *c, uint64_t most, bool *ret_left, tb_error *e
 
 /* --- the whole --- */
 
-/* Notes the first open day as changed, for each account: so a part of them can be closed now, and the others later. *ret_noted false:
- * none is open. */
-static tb_code note_open(tb_store *store, int64_t through, bool *ret_noted, tb_error *err)
+/* Notes the first open day as changed, for each account: so a part of them can be closed now, and the others later. */
+static tb_code note_open(tb__proof_log *log, tb_error *err)
 {
-    int64_t open = 0;
-    tb_code code = tb__meta_get(store, "proof_open", &open, err);
-    *ret_noted = !code && open <= through;
-    if (code || !*ret_noted) return code;
-    code = tb__run_ints(store, TB__SQL_PROOF_OPEN_CHANGED, &open, 1, err);
-    if (!code) code = tb__meta_set(store, "proof_open", open + 1, err);
-    tb__late_forget(store);
+    tb_code code = tb__run_ints(log->store, TB__SQL_PROOF_OPEN_CHANGED, &log->open, 1, err);
+    if (!code) code = tb__meta_set(log->store, "proof_open", ++log->open, err);
+    tb__late_forget(log->store);
     return code;
 }
 
-static tb_code begin_closing(closing *c, tb_store *store, tb_error *err)
+static closing begin_closing(tb__proof_log *log)
 {
-    *c = (closing){.looked = 0};
-    tb_code code = tb__proof_begin(store, &c->log, err);
-    if (!code && !c->log.edge) code = tb__proof_none(err);
-    if (!code) tb_buf_init(&c->text, TB_PROOF_DAY_MAX, NULL);
-    return code;
-}
-
-static tb_code end_closing(closing *c, tb_code code, tb_error *err)
-{
-    tb_buf_release(&c->text);
-    return tb__proof_end(&c->log, code, err);
+    closing c = {.log = log};
+    tb_buf_init(&c.text, TB_PROOF_DAY_MAX, NULL);
+    return c;
 }
 
 tb_code tb_store_proof_close(tb_store *store, int64_t through, uint64_t most, bool *ret_more, tb_error *err)
 {
-    closing c;
-    bool noted = true;
+    tb__proof_log *log;
     *ret_more = false;
-    tb_code code = begin_closing(&c, store, err);
+    tb_code code = tb__proof_begin(store, &log, err);
+    if (!code && !log) code = tb__proof_none(err);
     if (code) return code;
-    while (!code && noted && !*ret_more) {
-        code = close_some(&c, most, ret_more, err);
-        if (!code && !*ret_more) code = note_open(store, through, &noted, err);
+    closing c = begin_closing(log);
+    code = close_some(&c, most, ret_more, err);
+    while (!code && !*ret_more && log->open <= through) {
+        code = note_open(log, err);
+        if (!code) code = close_some(&c, most, ret_more, err);
     }
-    return end_closing(&c, code, err);
+    tb_buf_release(&c.text);
+    return code;
 }
 
 tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err)
@@ -175,18 +165,16 @@ tb_code tb_store_proof_close_through(tb_store *store, int64_t day, tb_error *err
     return code || (open > day && !changed) ? code : tb_store_proof_close(store, day, UINT64_MAX, &more, err);
 }
 
-tb_code tb__proof_close_account(tb_store *store, int64_t account, int64_t day, tb_error *err)
+tb_code tb__proof_close_account(tb__proof_log *log, int64_t account, int64_t day, tb_error *err)
 {
-    int64_t open = 0;
-    closing c;
-    bool noted = true;
+    closing c = begin_closing(log);
     size_t n = 0;
-    tb_code code = tb__proof_open(store, &open, err);
-    if (code || open == INT64_MIN) return code;
-    while (!code && noted)
-        code = note_open(store, day, &noted, err);
-    if (!code) code = begin_closing(&c, store, err);
-    return code ? code : end_closing(&c, close_changed(&c, TB__SQL_PROOF_CHANGES_OF, account, &n, err), err);
+    tb_code code = TB_OK;
+    while (!code && log->open <= day)
+        code = note_open(log, err);
+    if (!code) code = close_changed(&c, TB__SQL_PROOF_CHANGES_OF, account, &n, err);
+    tb_buf_release(&c.text);
+    return code;
 }
 
 /* --- what the log is --- */

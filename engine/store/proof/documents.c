@@ -45,10 +45,9 @@ static tb_code append_void(tb__proof_log *log, tb__proof_of of, int64_t at_us, t
 
 tb_code tb__proof_book(tb_store *store, const char *id, const char *text, size_t len, tb_error *err)
 {
-    tb__proof_log log;
+    tb__proof_log *log;
     tb_code code = tb__proof_begin(store, &log, err);
-    if (code || !log.edge) return code;
-    return tb__proof_end(&log, append_book(&log, id, (tb_text){text, len}, err), err);
+    return code || !log ? code : append_book(log, id, (tb_text){text, len}, err);
 }
 
 static tb_code append_terms(tb__proof_log *log, tb__proof_of of, int64_t month, tb_text text, tb_error *err)
@@ -81,30 +80,27 @@ static tb_code write_terms(tb__proof_log *log, const tb_invoice *invoice, tb_err
 tb_code tb__proof_invoice(tb_store *store, const tb_invoice *invoice, tb_error *err)
 {
     const tb__proof_of of = {invoice->account, invoice->number};
-    tb__proof_log log;
-    tb_code code = tb__proof_close_account(store, invoice->account, tb_month_first_day(invoice->month + 1) - 1, err);
-    if (!code) code = tb__proof_begin(store, &log, err);
-    if (code || !log.edge) return code;
-    code = append_invoice(&log, of, invoice->month, (tb_text){invoice->text, invoice->text_len}, err);
-    if (!code) code = write_terms(&log, invoice, err);
-    return tb__proof_end(&log, code, err);
+    tb__proof_log *log;
+    tb_code code = tb__proof_begin(store, &log, err);
+    if (code || !log) return code;
+    code = tb__proof_close_account(log, invoice->account, tb_month_first_day(invoice->month + 1) - 1, err);
+    if (!code) code = append_invoice(log, of, invoice->month, (tb_text){invoice->text, invoice->text_len}, err);
+    return code ? code : write_terms(log, invoice, err);
 }
 
 tb_code tb_store_proof_terms(tb_store *store, const tb_invoice *invoice, tb_text text, tb_error *err)
 {
-    tb__proof_log log;
+    tb__proof_log *log;
     tb_code code = tb__proof_begin(store, &log, err);
-    if (!code && !log.edge) code = tb__proof_none(err);
-    if (code) return code;
-    return tb__proof_end(&log, append_terms(&log, (tb__proof_of){invoice->account, invoice->number}, invoice->month, text, err), err);
+    if (!code && !log) code = tb__proof_none(err);
+    return code ? code : append_terms(log, (tb__proof_of){invoice->account, invoice->number}, invoice->month, text, err);
 }
 
 tb_code tb__proof_void(tb_store *store, int64_t account, const char *number, int64_t at_us, tb_error *err)
 {
-    tb__proof_log log;
+    tb__proof_log *log;
     tb_code code = tb__proof_begin(store, &log, err);
-    if (code || !log.edge) return code;
-    return tb__proof_end(&log, append_void(&log, (tb__proof_of){account, number}, at_us, err), err);
+    return code || !log ? code : append_void(log, (tb__proof_of){account, number}, at_us, err);
 }
 
 /* --- what is there --- */
@@ -183,7 +179,7 @@ static tb_code first_day(tb_store *store, int64_t today, int64_t *ret_day, tb_er
 tb_code tb_store_proof_start(tb_store *store, const uint8_t random[TB_PROOF_SEED], int64_t now_us, tb_error *err)
 {
     int64_t open = INT64_MIN, day = 0;
-    tb__proof_log log;
+    tb__proof_log *log;
     tb_code code = tb__proof_open(store, &open, err);
     if (!code && open != INT64_MIN)
         code = tb_fail(err, TB_E_USAGE, NULL, "The log of documents was begun already. Close days with: tollbook proof close-days");
@@ -193,8 +189,7 @@ tb_code tb_store_proof_start(tb_store *store, const uint8_t random[TB_PROOF_SEED
     if (!code) code = tb__proof_begin(store, &log, err);
     if (code) return code;
     tb__late_forget(store);
-    code = append_rows(&log, TB__SQL_PROOF_BOOKS, book_row, err);
-    if (!code) code = append_rows(&log, TB__SQL_PROOF_INVOICES, invoice_row, err);
-    if (!code) code = append_rows(&log, TB__SQL_PROOF_VOIDS, void_row, err);
-    return tb__proof_end(&log, code, err);
+    code = append_rows(log, TB__SQL_PROOF_BOOKS, book_row, err);
+    if (!code) code = append_rows(log, TB__SQL_PROOF_INVOICES, invoice_row, err);
+    return code ? code : append_rows(log, TB__SQL_PROOF_VOIDS, void_row, err);
 }

@@ -89,13 +89,13 @@ tb_code tb_store_proof_days(tb_store *store, int64_t account, int64_t month, uin
 {
     static const tb__rows rows = {sizeof(day_entry), day_entry_from, NULL};
     finding f = {.store = store, .account = account, .known = known > INT64_MAX ? INT64_MAX : (int64_t)known};
-    const int64_t values[3] = {account, tb_month_first_day(month), tb_month_first_day(month + 1) - 1};
+    const int64_t values[2] = {account, tb_month_first_day(month)};
     day_entry *list = NULL;
     tb_proof_day *days = malloc(31 * sizeof *days);
     size_t n_list = 0, n = 0;
     tb_code code = days ? tb__int_of(store, TB__SQL_PROOF_BEGAN, NULL, 0, 0, &f.began, err) : tb_no_memory(err);
     if (!code) code = check_older(&f, month, err);
-    if (!code) code = tb__collect_ints(store, TB__SQL_PROOF_DAYS, values, 3, &rows, &list, &n_list, err);
+    if (!code) code = tb__collect_ints(store, TB__SQL_PROOF_DAYS, values, 2, &rows, &list, &n_list, err);
     for (size_t i = 0, next; !code && i < n_list; i = next) {
         int64_t index = -1;
         for (next = i; next < n_list && list[next].day == list[i].day;)

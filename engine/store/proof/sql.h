@@ -10,14 +10,17 @@
 
 #define TB__PROOF_STATEMENTS(X)                                                                    \
     X(PROOF_SIZE, "SELECT coalesce(max(id),-1)+1 FROM proof_entry")                                \
+    /* entries that have their hash in a tile */                                                   \
+    X(PROOF_WRITTEN, "SELECT min((SELECT coalesce(max(id),-1)+1 FROM proof_entry),coalesce((SELECT number*256+length(hashes)/32" \
+      " FROM proof_tile WHERE level=0 ORDER BY number DESC LIMIT 1),0))")                          \
     X(PROOF_ENTRY_PUT, "INSERT INTO proof_entry(id,type,account,subject,entry,version) VALUES(?1,?2,?3,?4,?5,?6)") \
     X(PROOF_ENTRIES, "SELECT id,type,account,subject,entry FROM proof_entry WHERE id>=?1 AND id<?2 ORDER BY id") \
     X(PROOF_ENTRY_BY_ID, "SELECT type,account,subject,entry,version FROM proof_entry WHERE id=?1") \
     X(PROOF_BEGAN, "SELECT version FROM proof_entry WHERE id=0")                                   \
     X(PROOF_ENTRIES_OF, "SELECT id,entry,version FROM proof_entry WHERE subject=?1 AND account=?2 AND type=?3 ORDER BY id") \
-    /* entries of an account's days from ?2 to ?3 */                                               \
-    X(PROOF_DAYS, "WITH RECURSIVE d(day) AS(VALUES(?2) UNION ALL SELECT day+1 FROM d WHERE day<?3) SELECT d.day,e.id,e.version FROM d" \
-      " CROSS JOIN proof_entry e ON e.subject=date(d.day*86400,'unixepoch') AND e.account=?1 AND e.type='usage' ORDER BY d.day,e.id") \
+    /* entries of an account's days of the month that day ?2 is in */                             \
+    X(PROOF_DAYS, "SELECT unixepoch(subject)/86400,id,version FROM proof_entry WHERE account=?1 AND type='usage'" \
+      " AND substr(subject,1,7)=strftime('%Y-%m',?2*86400,'unixepoch') ORDER BY subject,id")       \
     X(PROOF_TILE, "SELECT hashes FROM proof_tile WHERE level=?1 AND number=?2")                    \
     X(PROOF_TILE_PUT, "INSERT INTO proof_tile(level,number,hashes) VALUES(?1,?2,?3) ON CONFLICT(level,number)" \
       " DO UPDATE SET hashes=excluded.hashes")                                                     \
