@@ -2,6 +2,7 @@
  * get their answer with "Connection: close"; then slow, outbound and remote jobs end and the writer finishes its queue,
  * which resumes every suspended connection (the library aborts the process if one is left); then the event loops end;
  * then the file is checkpointed. */
+#include "http/server_parts.h"
 
 #include <signal.h>
 #include <sodium.h>
@@ -13,7 +14,6 @@
 #include "http/handler.h"
 #include "http/message.h"
 #include "http/replicas.h"
-#include "http/server_parts.h"
 #include "http/upgrade.h"
 #include "tollbook/logstore.h"
 #include "tollbook/eventids.h"
