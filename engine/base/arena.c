@@ -29,6 +29,20 @@ void tb__arena_release(tb__arena *arena)
     }
 }
 
+tb__arena *tb__arena_new(const tb_alloc *alloc)
+{
+    tb__arena *arena = tb_alloc_zero(alloc, 1, sizeof *arena);
+    if (arena) tb__arena_init(arena, alloc);
+    return arena;
+}
+
+void tb__arena_free(tb__arena *arena)
+{
+    if (!arena) return;
+    tb__arena_release(arena);
+    tb_alloc_free(arena->alloc, arena, sizeof *arena);
+}
+
 void tb__arena_reset(tb__arena *arena)
 {
     tb__arena_block *kept = arena->blocks;

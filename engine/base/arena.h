@@ -14,6 +14,9 @@ typedef struct tb__arena {
 
 void tb__arena_init(tb__arena *arena, const tb_alloc *alloc); /* allocates nothing */
 void tb__arena_release(tb__arena *arena);
+/* One that is allocated itself; NULL when out of memory. */
+tb__arena *tb__arena_new(const tb_alloc *alloc);
+void tb__arena_free(tb__arena *arena); /* NULL is allowed */
 /* Memory for any type, not zeroed; NULL when out of memory. */
 void *tb__arena_take(tb__arena *arena, size_t size);
 void *tb__arena_copy(tb__arena *arena, const void *bytes, size_t size); /* likewise; bytes may be NULL if size is 0 */

@@ -9,35 +9,13 @@
 #include "invoice/late_tax.h"
 #include "invoice/text.h"
 
-typedef struct memory {
-    tb__arena arena;
-    const tb_alloc *alloc;
-} memory;
-
 typedef struct work {
     const tb_late_month *late;
     tb_corrections out;
-    memory *mem;
+    tb__arena *mem;
     const tb_bill_item *item, *copy; /* the newest line's item, and its copy */
     tb_error *err;
 } work;
-
-static memory *new_memory(const tb_alloc *alloc)
-{
-    memory *mem = tb_alloc_zero(alloc, 1, sizeof *mem);
-    if (!mem) return NULL;
-    mem->alloc = alloc;
-    tb__arena_init(&mem->arena, alloc);
-    return mem;
-}
-
-static void free_memory(memory *mem)
-{
-    if (!mem) return;
-    const tb_alloc *alloc = mem->alloc;
-    tb__arena_release(&mem->arena);
-    tb_alloc_free(alloc, mem, sizeof *mem);
-}
 
 /* --- finding counterparts --- */
 
@@ -75,7 +53,7 @@ static int compare_lines(const void *left, const void *right)
 
 static const tb_bill_line **sort_lines(work *w, const tb_bill *bill)
 {
-    const tb_bill_line **sorted = tb__arena_take(&w->mem->arena, bill->n_lines * sizeof *sorted);
+    const tb_bill_line **sorted = tb__arena_take(w->mem, bill->n_lines * sizeof *sorted);
     for (size_t i = 0; sorted && i < bill->n_lines; i++)
         sorted[i] = &bill->lines[i];
     if (sorted && bill->n_lines) qsort(sorted, bill->n_lines, sizeof *sorted, compare_lines);
@@ -87,8 +65,8 @@ static tb_code find_counterparts(work *w, const tb_bill_line ***ret_was, bool **
 {
     const tb_bill *before = w->late->before, *after = w->late->after;
     const tb_bill_line **old = sort_lines(w, before), **new = sort_lines(w, after);
-    const tb_bill_line **was = tb__arena_take(&w->mem->arena, after->n_lines * sizeof *was);
-    bool *gone = tb__arena_take(&w->mem->arena, before->n_lines * sizeof *gone);
+    const tb_bill_line **was = tb__arena_take(w->mem, after->n_lines * sizeof *was);
+    bool *gone = tb__arena_take(w->mem, before->n_lines * sizeof *gone);
     if (!old || !new || !was || !gone) return tb_no_memory(w->err);
     for (size_t i = 0; i < after->n_lines; i++)
         was[i] = NULL;
@@ -143,14 +121,14 @@ static tb_decimal negative(tb_decimal value)
 static const char *copy_text(work *w, const char *text)
 {
     if (!text) text = "";
-    return tb__arena_copy(&w->mem->arena, text, strlen(text) + 1);
+    return tb__arena_copy(w->mem, text, strlen(text) + 1);
 }
 
 /* The bills may be released before the corrections. */
 static tb_code copy_item(work *w, const tb_bill_item *item)
 {
     if (item == w->item) return TB_OK;
-    tb_bill_item *copy = tb__arena_take(&w->mem->arena, sizeof *copy);
+    tb_bill_item *copy = tb__arena_take(w->mem, sizeof *copy);
     if (!copy) return tb_no_memory(w->err);
     *copy = *item;
     const char **const texts[] = {&copy->id,     &copy->name,        &copy->unit, &copy->per_unit,
@@ -183,7 +161,7 @@ static tb_bill_line *add_line(work *w, const tb_bill_line *like)
 
 static tb_bill_tier *take_tiers(work *w, size_t n)
 {
-    tb_bill_tier *tiers = tb__arena_take(&w->mem->arena, n * sizeof *tiers);
+    tb_bill_tier *tiers = tb__arena_take(w->mem, n * sizeof *tiers);
     return tiers;
 }
 
@@ -323,22 +301,22 @@ static tb_code add_month_name(const tb_late_month *late, tb_code code, tb_error 
 static tb_code take_room(work *w)
 {
     size_t most = 2 * (w->late->before->n_lines + w->late->after->n_lines) + 1;
-    w->out.lines = tb__arena_take(&w->mem->arena, most * sizeof *w->out.lines);
-    w->out.what = tb__arena_take(&w->mem->arena, most * sizeof *w->out.what);
+    w->out.lines = tb__arena_take(w->mem, most * sizeof *w->out.lines);
+    w->out.what = tb__arena_take(w->mem, most * sizeof *w->out.what);
     return w->out.lines && w->out.what ? TB_OK : tb_no_memory(w->err);
 }
 
 tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
                    tb_corrections *ret_corrections, tb_error *err)
 {
-    work w = {.late = late, .err = err, .mem = new_memory(alloc)};
+    work w = {.late = late, .err = err, .mem = tb__arena_new(alloc)};
     if (!w.mem) return tb_no_memory(err);
     tb_code code = take_room(&w);
     if (!code) code = walk(&w);
     if (!code) code = add_month_name(late, sum_amounts(&w.out, late->after->minor_digits, err), err);
     w.out.memory = w.mem;
     if (code)
-        free_memory(w.mem);
+        tb__arena_free(w.mem);
     else
         *ret_corrections = w.out;
     return code;
@@ -346,7 +324,7 @@ tb_code tb_correct(const tb_late_month *late, const tb_alloc *alloc,
 
 void tb_corrections_release(tb_corrections *corrections)
 {
-    free_memory(corrections->memory);
+    tb__arena_free(corrections->memory);
     *corrections = (tb_corrections){0};
 }
 
@@ -383,22 +361,22 @@ static void append(tb_corrected *out, const tb_corrections *list)
     }
 }
 
-static tb_code take_join(tb_corrected *out, memory *mem, const tb_corrections *lists, size_t n_lists, tb_error *err)
+static tb_code take_join(tb_corrected *out, tb__arena *mem, const tb_corrections *lists, size_t n_lists, tb_error *err)
 {
     size_t n = out->bill.n_lines, n_tax = TB_BILL_TAXES_MAX + TB_BILL_UNTAXED;
     for (size_t i = 0; i < n_lists; i++) {
         n += lists[i].n;
         n_tax += tb__late_taxes_most(&lists[i]);
     }
-    out->bill.lines = tb__arena_take(&mem->arena, n * sizeof *out->bill.lines);
-    out->bill.tax = tb__arena_take(&mem->arena, n_tax * sizeof *out->bill.tax);
-    out->what = tb__arena_take(&mem->arena, n * sizeof *out->what);
+    out->bill.lines = tb__arena_take(mem, n * sizeof *out->bill.lines);
+    out->bill.tax = tb__arena_take(mem, n_tax * sizeof *out->bill.tax);
+    out->what = tb__arena_take(mem, n * sizeof *out->what);
     if (!out->bill.lines || !out->bill.tax || !out->what) return tb_no_memory(err);
     memset(out->what, 0, n * sizeof *out->what);
     return TB_OK;
 }
 
-static tb_code join(tb_corrected *out, memory *mem, const tb_bill *bill,
+static tb_code join(tb_corrected *out, tb__arena *mem, const tb_bill *bill,
                     const tb_corrections *lists, size_t n_lists, tb_error *err)
 {
     out->bill = *bill;
@@ -415,14 +393,14 @@ tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *whole, const tb_c
                      size_t n_lists, const tb_alloc *alloc, tb_corrected *ret, tb_error *err)
 {
     tb_corrected out = {0};
-    memory *mem = new_memory(alloc);
+    tb__arena *mem = tb__arena_new(alloc);
     if (!mem) return tb_no_memory(err);
     tb_code code = join(&out, mem, bill, lists, n_lists, err);
     if (!code)
         code = whole ? tb_bill_sum(&out.bill, whole, err) : tb__tax_months(&out.bill, bill, lists, n_lists, err);
     out.memory = mem;
     if (code)
-        free_memory(mem);
+        tb__arena_free(mem);
     else
         *ret = out;
     return code;
@@ -430,6 +408,6 @@ tb_code tb_bill_with(const tb_bill *bill, const tb_bill_input *whole, const tb_c
 
 void tb_corrected_release(tb_corrected *corrected)
 {
-    free_memory(corrected->memory);
+    tb__arena_free(corrected->memory);
     *corrected = (tb_corrected){0};
 }

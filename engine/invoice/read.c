@@ -19,14 +19,9 @@
 
 #define LINES_MAX 10000000 /* of anything in one list; the text's length bounds them further */
 
-typedef struct memory {
-    tb__arena arena;
-    const tb_alloc *alloc;
-} memory;
-
 typedef struct reader {
     tb__document doc;
-    memory *mem;
+    tb__arena *mem;
     const char *text;
     size_t len;
     tb_code code;
@@ -94,7 +89,7 @@ static void only(reader *r, uint32_t object, const char *names)
 
 static void *take(reader *r, size_t n, size_t size)
 {
-    void *at = tb__arena_take(&r->mem->arena, n * size);
+    void *at = tb__arena_take(r->mem, n * size);
     if (at) return memset(at, 0, n * size);
     r->code = tb_no_memory(r->err);
     return NULL;
@@ -638,23 +633,14 @@ static void check_hash(reader *r, tb_paper *paper)
     paper->sha256_true = memcmp(hex, paper->sha256, 65) == 0;
 }
 
-static memory *new_memory(const tb_alloc *alloc)
-{
-    memory *mem = tb_alloc_zero(alloc, 1, sizeof *mem);
-    if (!mem) return NULL;
-    mem->alloc = alloc;
-    tb__arena_init(&mem->arena, alloc);
-    return mem;
-}
-
 tb_code tb_paper_parse(const char *text, size_t len, const tb_alloc *alloc, tb_paper *ret_paper,
                        tb_error *err)
 {
     tb_paper paper = {0};
-    reader r = {.text = text, .len = len, .err = err, .mem = new_memory(alloc)};
+    reader r = {.text = text, .len = len, .err = err, .mem = tb__arena_new(alloc)};
     if (!r.mem) return tb_no_memory(err);
     paper.memory = r.mem;
-    r.code = tb__document_parse(text, len, TB_E_VALIDATION, &r.mem->arena, alloc, &r.doc, err);
+    r.code = tb__document_parse(text, len, TB_E_VALIDATION, r.mem, alloc, &r.doc, err);
     if (r.code) {
         tb_paper_release(&paper);
         return r.code;
@@ -674,11 +660,6 @@ tb_code tb_paper_parse(const char *text, size_t len, const tb_alloc *alloc, tb_p
 
 void tb_paper_release(tb_paper *paper)
 {
-    memory *mem = paper->memory;
-    if (mem) {
-        const tb_alloc *alloc = mem->alloc;
-        tb__arena_release(&mem->arena);
-        tb_alloc_free(alloc, mem, sizeof *mem);
-    }
+    tb__arena_free(paper->memory);
     *paper = (tb_paper){0};
 }

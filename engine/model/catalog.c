@@ -908,9 +908,8 @@ tb_code tb__catalog_parse(const char *text, size_t len, const tb_alloc *alloc,
     if (len > TB_CATALOG_MAX)
         return tb_fail(err, TB_E_TOO_LARGE, NULL, "A catalogue has at most %zu bytes.",
                        TB_CATALOG_MAX);
-    tb__arena *kept = tb_alloc_zero(alloc, 1, sizeof *kept);
+    tb__arena *kept = tb__arena_new(alloc);
     if (!kept) return tb_no_memory(err);
-    tb__arena_init(kept, alloc);
     tb_catalog out = {.memory = kept};
     tb_code code = parse_into(text, len, alloc, kept, &out, err);
     if (code)
@@ -927,11 +926,6 @@ tb_code tb_catalog_parse(const char *text, size_t len, tb_catalog *ret_catalog, 
 
 void tb_catalog_release(tb_catalog *catalog)
 {
-    tb__arena *kept = catalog->memory;
-    if (kept) {
-        const tb_alloc *alloc = kept->alloc;
-        tb__arena_release(kept);
-        tb_alloc_free(alloc, kept, sizeof *kept);
-    }
+    tb__arena_free(catalog->memory);
     *catalog = (tb_catalog){0};
 }

@@ -463,7 +463,7 @@ static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
     const tb_line_basis basis = tb_line_kind_of(tb__line_origin(m->s, i))->basis;
-    const bool lump = basis == TB_BASIS_AGREED || basis == TB_BASIS_ONCE;
+    const bool lump = basis == TB_BASIS_AGREED || basis == TB_BASIS_ONCE || basis == TB_BASIS_CORRECTION; /* the last: of a credit note */
     tb_bill_tier tier;
     bool one = false;
     tb__row made = {.kind = TB__ROW};

@@ -15,7 +15,7 @@ TB_API_BEGIN
  * waits for the next ones. */
 typedef struct tb_one_off {
     int64_t id, account, month;
-    tb_decimal amount, due; /* due: the part that no valid invoice has billed */
+    tb_decimal amount, due; /* due: the part that no valid document has billed */
     char currency[4];
     char description[TB_CHARGE_DESCRIPTION_MAX + 1];
     char reference[TB_CHARGE_REFERENCE_MAX + 1]; /* "": none; else it names the charge within its account */

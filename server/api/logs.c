@@ -152,6 +152,16 @@ void logs_wrong(log_details *d, const char *sentence)
     if (d->n < LOG_DETAILS_MAX) d->sentence[d->n++] = sentence;
 }
 
+void logs_of_day(tb_log_filter *filter, int64_t day, int64_t now_ms, log_details *d)
+{
+    const int64_t oldest_ms = now_ms - TB_LOG_KEPT_MS;
+    filter->from_ms = day * LOG_MS_PER_DAY;
+    filter->to_ms = filter->from_ms + LOG_MS_PER_DAY;
+    if (filter->to_ms <= oldest_ms || filter->from_ms > now_ms)
+        logs_wrong(d, "The date must be one of the last 3 days (log retention window).");
+    if (filter->from_ms < oldest_ms) filter->from_ms = oldest_ms;
+}
+
 bool logs_refused(request *r, const log_details *d)
 {
     if (d->n == 0) return false;

@@ -50,6 +50,8 @@ bool logs_next_item(tb_text *rest, tb_text *ret_item);
 /* Adds a status to the filter: "404", or "5xx" for a class. false: it is none. */
 bool logs_status(tb_log_filter *filter, tb_text text);
 
+#define LOG_MS_PER_DAY INT64_C(86400000)
+
 /* Errors in a request's parameters. */
 #define LOG_DETAILS_MAX 16
 typedef struct log_details {
@@ -57,6 +59,8 @@ typedef struct log_details {
     const char *sentence[LOG_DETAILS_MAX];
 } log_details;
 void logs_wrong(log_details *d, const char *sentence);
+/* The filter's window is this day, as far as it is kept. */
+void logs_of_day(tb_log_filter *filter, int64_t day, int64_t now_ms, log_details *d);
 /* Answers 400 if there are details. */
 bool logs_refused(request *r, const log_details *d);
 

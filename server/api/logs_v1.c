@@ -9,7 +9,6 @@
 #include "http/query.h"
 #include "tollbook/calendar.h"
 
-#define MS_PER_DAY INT64_C(86400000)
 
 typedef struct params {
     tb_text start, end, sort, order, status, search, download;
@@ -45,16 +44,10 @@ static bool read_day(tb_text path, int64_t *ret_day)
 static void read_window(log_answer *a, tb_text path, int64_t now_ms, log_details *d)
 {
     int64_t day;
-    const int64_t oldest_ms = now_ms - TB_LOG_KEPT_MS;
-    if (!read_day(path, &day)) {
+    if (read_day(path, &day))
+        logs_of_day(&a->filter, day, now_ms, d);
+    else
         logs_wrong(d, "The path must begin with a date as MM-DD-YY.");
-        return;
-    }
-    a->filter.from_ms = day * MS_PER_DAY;
-    a->filter.to_ms = a->filter.from_ms + MS_PER_DAY;
-    if (a->filter.to_ms <= oldest_ms || a->filter.from_ms > now_ms)
-        logs_wrong(d, "The date must be one of the last 3 days (log retention window).");
-    if (a->filter.from_ms < oldest_ms) a->filter.from_ms = oldest_ms;
 }
 
 /* Reads a class of "2,3"; older clients write 200,300. Codes and 4xx as in v2. */

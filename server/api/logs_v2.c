@@ -12,7 +12,6 @@
 #include "http/query.h"
 #include "tollbook/json.h"
 
-#define MS_PER_DAY INT64_C(86400000)
 /* Tolerance for a client that computed "three days ago" a moment ago. */
 #define LATE_MS INT64_C(300000)
 
@@ -71,7 +70,7 @@ static void read_window(log_answer *a, const params *p, int64_t now_ms, log_deta
         logs_wrong(d, "to must be an ISO 8601 time.");
         return;
     }
-    f->from_ms = f->to_ms - MS_PER_DAY;
+    f->from_ms = f->to_ms - LOG_MS_PER_DAY;
     if (f->from_ms < oldest_ms && f->to_ms > oldest_ms) f->from_ms = oldest_ms;
     a->from_us = f->from_ms * 1000;
     if (p->from.len && !read_time(p->from, &a->from_us, &f->from_ms)) {

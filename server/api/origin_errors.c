@@ -4,7 +4,6 @@
 #include "api/logs.h"
 #include "http/query.h"
 
-#define MS_PER_DAY INT64_C(86400000)
 #define PAGE       1000
 
 typedef struct params {
@@ -16,16 +15,10 @@ static const query_spec specs[] = {{"continuationToken", QUERY_TEXT, offsetof(pa
 static void read_error_day(log_answer *a, tb_text day_text, int64_t now_ms, log_details *d)
 {
     int64_t day;
-    const int64_t oldest_ms = now_ms - TB_LOG_KEPT_MS;
-    if (!api_read_day(day_text, &day)) {
+    if (api_read_day(day_text, &day))
+        logs_of_day(&a->filter, day, now_ms, d);
+    else
         logs_wrong(d, "The path must end with a date as MM-dd-yyyy.");
-        return;
-    }
-    a->filter.from_ms = day * MS_PER_DAY;
-    a->filter.to_ms = a->filter.from_ms + MS_PER_DAY;
-    if (a->filter.to_ms <= oldest_ms || a->filter.from_ms > now_ms)
-        logs_wrong(d, "The date must be one of the last 3 days (log retention window).");
-    if (a->filter.from_ms < oldest_ms) a->filter.from_ms = oldest_ms;
 }
 
 static log_verdict put_error(log_answer *a, tb_logrow *row, tb_buf *out)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "http/message.h"
+#include "outbound/outbound.h"
 
 #define ANSWER_MAX  ((size_t)64 << 20)
 #define CONNECT_S   10L
@@ -22,11 +23,6 @@
 #define ASKED_FIRST ((size_t)1 << 20) /* as curl has it */
 #define WAIT_MOST_S 600 /* the longest wait, whatever Retry-After says */
 #define WAIT_HERE_S 30u /* and a person at a terminal no longer than this */
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncasecmp(text, prefix, strlen(prefix)) == 0;
-}
 
 static int bad_server(const cli_call *call)
 {
@@ -41,13 +37,6 @@ static bool is_visible(const char *text)
     for (; *text; text++)
         if (*text < 0x21 || *text > 0x7e) return false;
     return true;
-}
-
-static bool is_local(const char *url)
-{
-    const char *host = strstr(url, "://") + 3;
-    return starts_with(host, "127.") || starts_with(host, "localhost") ||
-           starts_with(host, "[::1]");
 }
 
 int client_fail(client *c, tb_code code, const char *fmt, ...)
@@ -196,14 +185,11 @@ static void set_up(client *c, const client_request *request, const char *url,
 {
     CURL *curl = c->curl;
     curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    outbound_prepare(curl, url, c->ca);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, has_several(c) ? CONNECT_NEXT_S : CONNECT_S);
     if (has_several(c)) curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, watch_machine);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, request->quiet_s ? request->quiet_s : STALLED_S);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_answer);
@@ -215,9 +201,7 @@ static void set_up(client *c, const client_request *request, const char *url,
         curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, look_up);
         curl_easy_setopt(curl, CURLOPT_XFERINFODATA, c);
     }
-    if (c->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, c->ca);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, c->why);
-    if (is_local(c->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (!request->type) return;
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->len);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body ? request->body : "");

@@ -14,6 +14,7 @@
 #include "standby/rejoin.h"
 #include "standby/seed.h"
 #include "tollbook/operation.h"
+#include "outbound/outbound.h"
 
 #define MAX_LAG_S 30
 
@@ -33,7 +34,7 @@ static int read_address(const cli_call *call, char *url, link_options *link)
     while (len && url[len - 1] == '/')
         url[--len] = 0;
     link->urls[link->n_urls++] = url;
-    if (!tls && !link_is_local(url))
+    if (!tls && !outbound_is_local(url))
         cli_warn(call, "everything comes from %s in plain HTTP, and the key goes there so: put TLS in front of it, or a "
                       "tunnel between the machines.", url);
     return 0;

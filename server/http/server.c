@@ -2,17 +2,14 @@
  * get their answer with "Connection: close"; then slow, outbound and remote jobs end and the writer finishes its queue,
  * which resumes every suspended connection (the library aborts the process if one is left); then the event loops end;
  * then the file is checkpointed. */
-#include "http/server.h"
+#include "http/server_parts.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "http/acknowledge.h"
 #include "http/clock.h"
 #include "http/handler.h"
 #include "http/message.h"
@@ -21,13 +18,11 @@
 #include "tollbook/logstore.h"
 #include "tollbook/eventids.h"
 
-#define STREAM_CACHE_KIB 2048 /* of a reader of long answers, which reads each page once */
 /* Seed, "Limits": requests for a pull zone's logs. */
 #define LOG_REQUESTS     30
 #define LOG_SECONDS      10
 #define SIGN_INS         10 /* failed ones, of one address */
 #define SIGN_IN_SECONDS  60
-#define READER_CACHE_KIB 32768   /* of each reader: the pages of a few thousand daily answers */
 
 void server_defaults(server_options *o)
 {
@@ -96,165 +91,9 @@ static tb_code open_writing(server *s, tb_error *err)
     return code ? code : replicas_open(s, err);
 }
 
-static tb_code publish_keys(server *s, tb_store *store, tb_error *err)
-{
-    key_table *table;
-    tb_code code = key_table_load(store, &table, err);
-    return code ? code : published_set(s->keys, table, err);
-}
-
-static void drop_table(void *table)
-{
-    key_table_free(table);
-}
-
-static void drop_directory(void *directory)
-{
-    tb_directory_release(directory);
-}
-
-/* Lines that were parsed with an older directory find the change when they are stored (feed_take). */
-static tb_code publish_directory(server *s, tb_store *store, tb_error *err)
-{
-    const tb_directory *d;
-    tb_code code = tb_store_directory(store, true, &d, err);
-    if (code || d == s->directory_seen) return code;
-    code = published_set(s->directory, (void *)(uintptr_t)tb_directory_retain(d), err);
-    if (!code) s->directory_seen = d;
-    return code;
-}
-
-/* --- secrets of the operator --- */
-
-static void drop_token_key(void *key)
-{
-    token_key_free(key);
-}
-
-static void drop_secret(void *secret)
-{
-    sodium_memzero(secret, TB_KEY_SECRET);
-    free(secret);
-}
-
-tb_code server_use_token_key(server *s, token_key *key, tb_error *err)
-{
-    return published_set(s->token, key, err);
-}
-
-tb_code server_use_secret(server *s, const uint8_t secret[TB_KEY_SECRET], tb_error *err)
-{
-    uint8_t *own = malloc(TB_KEY_SECRET);
-    if (!own) return tb_no_memory(err);
-    memcpy(own, secret, TB_KEY_SECRET);
-    return published_set(s->secret, own, err);
-}
-
-/* The size lies before the secret. */
-static void drop_alert_secret(void *secret)
-{
-    size_t *size = (size_t *)secret - 1;
-    sodium_memzero(secret, *size);
-    free(size);
-}
-
-tb_code server_use_alert_secret(server *s, const void *secret, size_t size, tb_error *err)
-{
-    size_t *own = malloc(sizeof *own + size);
-    if (!own) return tb_no_memory(err);
-    *own = size;
-    memcpy(own + 1, secret, size);
-    return published_set(s->alert_secret, own + 1, err);
-}
-
 tb_code server_use_tls(server *s, struct tls_pair *pair, tb_error *err)
 {
     return front_use_tls(s->front, pair, err);
-}
-
-const token_key *worker_token_key(worker *w)
-{
-    return published_get(w->server->token, &w->token);
-}
-
-const uint8_t *worker_secret(worker *w)
-{
-    return published_get(w->server->secret, &w->secret);
-}
-
-const tb_directory *worker_directory(worker *w)
-{
-    return published_get(w->server->directory, &w->directory);
-}
-
-worker *server_remote_worker(server *s, const tb_store *store)
-{
-    unsigned i = 0;
-    while (s->remote_workers[i].store != store)
-        i++;
-    return &s->remote_workers[i];
-}
-
-size_t server_metrics(const server *s, const metrics **ret_blocks)
-{
-    size_t n = 0;
-    for (unsigned i = 0; i < s->options.threads; i++)
-        ret_blocks[n++] = &s->workers[i].metrics;
-    for (unsigned i = 0; s->options.usage && i < SERVER_REMOTE_THREADS; i++)
-        ret_blocks[n++] = &s->remote_workers[i].metrics;
-    return n;
-}
-
-static tb_code open_workers(server *s, tb_error *err)
-{
-    tb_store_options options = {
-        .write = false, .now_us = clock_wall_us(), .cache_kib = READER_CACHE_KIB, .copy = s->copy != NULL,
-        .usage = usage_servers_client(s->options.usage)};
-    for (unsigned i = 0; i < s->options.threads; i++) {
-        worker *w = &s->workers[i];
-        w->server = s;
-        w->index = i;
-        w->gzip = gzip_new();
-        tb_buf_init(&w->scratch, ANSWER_MAX, NULL);
-        if (!w->gzip) return tb_no_memory(err);
-        tb_code code = tb_store_open(s->options.db, &options, &w->store, err);
-        if (code != TB_OK) return code;
-    }
-    tb_code code = job_pool_open(s->pool, s->options.db, &options, err);
-    for (unsigned i = 0; !code && s->options.usage && i < SERVER_REMOTE_THREADS; i++) {
-        s->remote_workers[i] = (worker){.server = s, .store = job_pool_reader(s->pool, LANE_REMOTE, i)};
-        tb_buf_init(&s->remote_workers[i].scratch, ANSWER_MAX, NULL);
-    }
-    return code;
-}
-
-tb_code worker_take_reader(worker *w, int64_t account, tb_store **ret_store, tb_error *err)
-{
-    server *s = w->server;
-    const tb_store_options options = {
-        .now_us = clock_wall_us(), .cache_kib = STREAM_CACHE_KIB, .copy = s->copy != NULL, .usage = usage_servers_client(s->options.usage)};
-    tb_code code = stream_slots_take(s->stream_slots, account, err);
-    *ret_store = NULL;
-    if (code) return code;
-    for (int i = 0; i < WORKER_IDLE_READERS && !*ret_store; i++) {
-        *ret_store = w->idle_reader[i];
-        w->idle_reader[i] = NULL;
-    }
-    if (!*ret_store) code = tb_store_open(s->options.db, &options, ret_store, err);
-    if (code) stream_slots_release(s->stream_slots, account, 0);
-    return code;
-}
-
-void worker_return_reader(worker *w, int64_t account, size_t bytes, tb_store *store)
-{
-    stream_slots_release(w->server->stream_slots, account, bytes);
-    tb_store_read_end(store);
-    for (int i = 0; i < WORKER_IDLE_READERS; i++) {
-        if (w->idle_reader[i]) continue;
-        w->idle_reader[i] = store;
-        return;
-    }
-    tb_store_close(store);
 }
 
 static bool hand_over(void *ctx, unsigned index, int fd, const struct sockaddr *peer, socklen_t len)
@@ -332,19 +171,14 @@ static tb_code open_parts(server *s, tb_error *err)
     s->pool = job_pool_new(lanes);
     if (s->pool && s->replicated && !replicas_start(s)) return tb_no_memory(err);
     s->cache = cache_new(o->cache_bytes);
-    s->keys = published_new(drop_table);
-    s->token = published_new(drop_token_key);
-    s->secret = published_new(drop_secret);
-    s->alert_secret = published_new(drop_alert_secret);
-    s->directory = published_new(drop_directory);
     if (o->rate_limit) s->limit = limit_new(o->rate_limit);
     s->failure_limit = limit_new(5);
     s->log_window = window_new(LOG_REQUESTS, LOG_SECONDS);
     s->sign_ins = window_new(SIGN_INS, SIGN_IN_SECONDS);
     s->sessions = sessions_new();
     s->stream_slots = stream_slots_new();
-    if (!s->log_window || !s->sign_ins || !s->sessions || !s->stream_slots || !s->cache || !s->keys || !s->token ||
-        !s->secret || !s->alert_secret || !s->directory || !s->pool || !s->failure_limit || (o->rate_limit && !s->limit))
+    if (!server_publish_begin(s) || !s->log_window || !s->sign_ins || !s->sessions || !s->stream_slots || !s->cache || !s->pool ||
+        !s->failure_limit || (o->rate_limit && !s->limit))
         return tb_no_memory(err);
     if (o->access_log) return accesslog_open(o->access_log, o->threads, &s->log, err);
     return TB_OK;
@@ -402,9 +236,9 @@ tb_code server_open(const server_options *options, const route *routes, size_t n
     if (code == TB_OK) code = copy_open(s, &s->copy, err);
     if (s->copy) atomic_store(&s->role, ROLE_STANDBY);
     if (code == TB_OK) code = open_parts(s, err);
-    if (code == TB_OK) code = publish_keys(s, s->store, err);
-    if (code == TB_OK) code = publish_directory(s, s->store, err);
-    if (code == TB_OK) code = open_workers(s, err);
+    if (code == TB_OK) code = server_publish_keys(s, s->store, err);
+    if (code == TB_OK) code = server_publish_directory(s, s->store, err);
+    if (code == TB_OK) code = workers_open(s, err);
     if (code == TB_OK)
         *ret_server = s;
     else
@@ -423,155 +257,7 @@ void server_leave_sign_in(server *s, int64_t account, void (*used)(void), char o
     sodium_memzero(random, sizeof random);
 }
 
-/* --- is the database still there --- */
-
-void server_lost(server *s, const tb_error *err)
-{
-    if (atomic_exchange(&s->gone, true)) return;
-    message_say(MESSAGE_ERROR, "%s: %s", tb_code_key(err->code), err->message);
-}
-
-static void note_links(server *s, unsigned links)
-{
-    if (links < 2 || atomic_exchange(&s->linked, true)) return;
-    message_say(MESSAGE_WARNING, "%s has %u names (hard links) now. A hard link is no backup, and the next "
-                "start is refused until the others are removed: `backup` makes a copy.", s->options.db, links);
-}
-
-bool server_check_database(server *s)
-{
-    tb_error err;
-    unsigned links = 0;
-    if (tb_store_still_there(s->store, &links, &err) != TB_OK) {
-        server_lost(s, &err);
-        return false;
-    }
-    if (atomic_load_explicit(&s->gone, memory_order_relaxed) && atomic_exchange(&s->gone, false))
-        message_say(MESSAGE_WARNING, "%s is back where it was; it is written again.",
-                s->options.db);
-    note_links(s, links);
-    return true;
-}
-
 /* --- starting --- */
-
-/* On the writer's thread, before any client is told of the commit: a client that has its answer and asks again must not
- * get a cached answer from before. */
-static bool on_committed(void *ctx, tb_store *store, bool changed_keys)
-{
-    server *s = ctx;
-    uint64_t version;
-    /* If the version cannot be read, one is taken that no cached answer has yet: answers are computed and cached under
-     * the version that they really have. */
-    if (tb_store_version(store, &version, NULL) != TB_OK) version = atomic_load(&s->version) + 1;
-    if (atomic_exchange_explicit(&s->version, version, memory_order_release) != version)
-        atomic_store_explicit(&s->committed_us, clock_mono_us(), memory_order_relaxed);
-    note_links(s, tb_store_links(store));
-    if (s->replicated) {
-        acknowledge_take_list(s->acknowledge, store);
-        waiting_commit(s->waiting);
-    }
-    (void)!publish_directory(s, store, NULL); /* tried again at the next commit */
-    return !changed_keys || publish_keys(s, store, NULL) == TB_OK;
-}
-
-#define IDLE_BLOCKS 512 /* blocks of logs, and of events, deleted in one commit of an idle server */
-#define IDLE_TEXTS  16384
-#define IDLE_SEGMENTS 512
-
-/* Retention at a time. */
-typedef struct retention {
-    int64_t now_us;
-    bool more; /* expired data is left */
-} retention;
-
-/* Deletes expired data and moves a part of the new series to its place, in small steps: a request that comes now waits
- * for one. */
-static tb_code expire_data(tb_store *store, void *ctx, tb_error *err)
-{
-    retention *a = ctx;
-    tb_ageing room = {IDLE_BLOCKS, IDLE_BLOCKS, IDLE_TEXTS, IDLE_SEGMENTS};
-    tb_code code = tb_store_drop_aged(store, a->now_us, &room, err);
-    a->more = !room.log_blocks || !room.event_blocks || !room.texts || !room.segments;
-    bool waits = false;
-    if (!code) code = tb_store_place_series(store, &waits, err);
-    a->more |= waits;
-    return code;
-}
-
-/* Deletes request logs, shield events and the text of refused lines that have expired, also if nothing new comes in. A
- * failure is tried again the next time. */
-static bool on_idle(void *ctx, tb_store *store)
-{
-    server *s = ctx;
-    retention old = {.now_us = clock_now_us(s->options.fixed_now_us)};
-    tb_error err;
-    malloc_trim(0);
-    if (!server_check_database(s)) {
-        tb_store_checkpoint(store, true);
-        return false;
-    }
-    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY) {
-        tb_store_checkpoint(store, false);
-        return false;
-    }
-    tb_code code = tb_store_write(store, expire_data, &old, &err);
-    if (code == TB_OK) on_committed(s, store, false);
-    tb_store_checkpoint(store, false);
-    if (code == TB_OK && old.more) return true;
-    if (code == TB_E_GONE)
-        server_lost(s, &err);
-    else
-        tb_store_scrub(store);
-    return false;
-}
-
-#define USAGE_LOOK_US  INT64_C(500000)
-#define USAGE_SOLE_US INT64_C(5000000)
-
-static void on_lost(void *ctx, const tb_error *err)
-{
-    server_lost(ctx, err);
-}
-
-/* writer_hooks.ready. Servers that were away at the start are checked once they are back, before they are used. */
-static bool usage_ready(void *ctx, tb_error *err)
-{
-    server *s = ctx;
-    if (!usage_servers_up(s->options.usage, err)) return false;
-    if (s->usage.checked) return true;
-    if (clock_mono_us() < s->usage.next_us) {
-        (void)!tb_fail(err, TB_E_AWAY, "usage", NULL);
-        return false;
-    }
-    const tb_code code = tb_store_usage_look(s->store, err);
-    s->usage.checked = !code;
-    s->usage.next_us = clock_mono_us() + USAGE_LOOK_US;
-    if (code && code != TB_E_AWAY && code != s->usage.reported) message_say(MESSAGE_ERROR, "%s", err->message);
-    s->usage.reported = code;
-    if (code) err->code = TB_E_AWAY; /* clients try again until it is mended */
-    return !code;
-}
-
-static bool on_maintain(void *ctx, tb_store *store)
-{
-    server *s = ctx;
-    tb_error err;
-    if (!usage_ready(s, &err)) return false;
-    /* Now and then it is checked whether another process writes there; if so the store refuses everything. */
-    if (clock_mono_us() >= s->usage.sole_us) {
-        const tb_code code = tb_store_usage_look(s->store, &err);
-        s->usage.sole_us = clock_mono_us() + USAGE_SOLE_US;
-        if (code == TB_E_USAGE) message_say(MESSAGE_ERROR, "%s", err.message);
-        if (code) return false;
-    }
-    if (s->options.idle || replicas_role(s) != ROLE_PRIMARY || mover_works(s->mover)) return false;
-    const uint64_t folded = s->compactor.of.folded;
-    s->compactor.of.rows_min = s->options.compact_rows;
-    const bool more = compactor_step(&s->compactor, store);
-    if (s->compactor.of.folded > folded) on_committed(s, store, false);
-    return more;
-}
 
 static tb_code want_messages(tb_store *store, void *ctx, tb_error *err)
 {
@@ -588,15 +274,7 @@ tb_code server_start(server *s, tb_error *err)
     bool on = false;
     if (!sends && primary && tb_store_outbox_on(s->store, &on, NULL) == TB_OK && on) /* the outbox would grow unnoticed */
         message_say(MESSAGE_WARNING, "messages are put into the outbox and wait for a server with --alert-url. `alerts --off` ends that.");
-    const bool more_idle = on_idle(s, s->store); /* before the first request, as it may wait for usage servers */
-    s->writer = writer_start(s->store, (writer_hooks){.committed = on_committed,
-                                                      .ctx = s,
-                                                      .idle = on_idle,
-                                                      .more_idle = more_idle,
-                                                      .maintain = s->options.usage ? on_maintain : NULL,
-                                                      .lost = on_lost,
-                                                      .gather_us = s->options.usage ? s->options.gather_us : 0,
-                                                      .ready = s->options.usage ? usage_ready : NULL});
+    s->writer = server_start_writer(s);
     const server_options *o = &s->options;
     const deployments_options deploys = {o->deploy_hook, o->deploy_us, o->fixed_now_us};
     s->deployments = deployments_new(&deploys, s->writer, s->pool);
@@ -677,38 +355,17 @@ static void drop_request(request *r)
     free(r);
 }
 
-static void drop_worker(worker *w)
-{
-    for (int k = 0; k < WORKER_IDLE_READERS; k++)
-        tb_store_close(w->idle_reader[k]);
-    gzip_free(w->gzip);
-    tb_buf_release(&w->scratch);
-    published_release(&w->keys);
-    published_release(&w->token);
-    published_release(&w->secret);
-    published_release(&w->directory);
-}
-
 void server_free(server *s)
 {
     if (!s) return;
     accesslog_close(s->log);
-    for (unsigned i = 0; i < SERVER_WORKERS_MAX; i++) {
-        tb_store_close(s->workers[i].store);
-        drop_worker(&s->workers[i]);
-    }
-    for (unsigned i = 0; i < SERVER_REMOTE_THREADS; i++)
-        drop_worker(&s->remote_workers[i]);
+    workers_close(s);
     job_pool_free(s->pool); /* closes the readers of the remote workers, too */
     mover_free(s->mover);
     front_free(s->front, drop_request);
     replicas_free(s);
     cache_free(s->cache);
-    published_free(s->keys);
-    published_free(s->token);
-    published_free(s->secret);
-    published_free(s->alert_secret);
-    published_free(s->directory);
+    server_publish_end(s);
     limit_free(s->limit);
     limit_free(s->failure_limit);
     window_free(s->log_window);

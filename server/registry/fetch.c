@@ -7,6 +7,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "outbound/outbound.h"
+
 #define CONNECT_MS 5000L
 #define LINE_MAX_BYTES ((size_t)18 << 10) /* of a request header, with a token */
 
@@ -117,31 +119,13 @@ static bool add_line(struct curl_slist **lines, const char *name, const char *va
     return more != NULL;
 }
 
-/* Whether the host is this machine, by its address: a name that only begins like one is not. */
-static bool is_local(const char *url)
-{
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    const size_t len = strcspn(host, ":/?");
-    return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
-           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len) ||
-           strncmp(host, "[::1]", 5) == 0;
-}
-
 static void prepare(fetch *f, const fetch_request *request, struct curl_slist *lines, long left_ms)
 {
     CURL *curl = f->curl;
     curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, request->url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    /* An abandoned name look-up ends on its own thread. Waiting for it could block this thread, and a stop, for the
-     * resolver's half a minute. */
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+    outbound_prepare_job(curl, request->url, f->ca);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, left_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, left_ms < CONNECT_MS ? left_ms : CONNECT_MS);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
     curl_easy_setopt(curl, CURLOPT_NOBODY, request->head ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
@@ -152,8 +136,6 @@ static void prepare(fetch *f, const fetch_request *request, struct curl_slist *l
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_stop);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, f);
-    if (f->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, f->ca);
-    if (is_local(request->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     if (!request->username) return;
     curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
     curl_easy_setopt(curl, CURLOPT_USERNAME, request->username);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "outbound/outbound.h"
+
 #define ANSWER_MAX ((size_t)4096)
 
 typedef struct question {
@@ -26,16 +28,10 @@ static void begin_question(question *q, const char *at, const char *ca, CURLM *m
     tb_buf_init(&q->answer, ANSWER_MAX, NULL);
     if (!(q->curl = curl_easy_init())) return;
     snprintf(url, sizeof url, "%s/replica/epoch", at);
-    curl_easy_setopt(q->curl, CURLOPT_URL, url);
-    curl_easy_setopt(q->curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(q->curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(q->curl, CURLOPT_QUICK_EXIT, 1L);
+    outbound_prepare_job(q->curl, url, ca);
     curl_easy_setopt(q->curl, CURLOPT_TIMEOUT_MS, EPOCHS_MS);
-    curl_easy_setopt(q->curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(q->curl, CURLOPT_WRITEFUNCTION, take_answer);
     curl_easy_setopt(q->curl, CURLOPT_WRITEDATA, q);
-    if (ca) curl_easy_setopt(q->curl, CURLOPT_CAINFO, ca);
-    if (link_is_local(url)) curl_easy_setopt(q->curl, CURLOPT_NOPROXY, "*");
     curl_multi_add_handle(multi, q->curl);
 }
 

@@ -9,6 +9,8 @@
 #include <strings.h>
 #include <time.h>
 
+#include "outbound/outbound.h"
+
 #define CONNECT_MS 5000L
 #define BODY_MAX   ((size_t)1 << 20) /* of an answer that is kept whole */
 #define QUIET_S 30L
@@ -82,15 +84,6 @@ bool link_pause(primary_link *l, int64_t wait_us)
     for (int64_t left_us; !is_ended(l) && (left_us = until_us - mono_us()) > 0;)
         curl_multi_poll(l->multi, NULL, 0, (int)(left_us / 1000) + 1, NULL);
     return !is_ended(l);
-}
-
-bool link_is_local(const char *url)
-{
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    const size_t len = strcspn(host, ":/?");
-    return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
-           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len) || strncmp(host, "[::1]", 5) == 0;
 }
 
 /* --- the answer --- */
@@ -193,25 +186,18 @@ static void prepare_exchange(primary_link *l, const link_request *q, const char 
 {
     CURL *curl = l->curl;
     curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+    outbound_prepare_job(curl, url, l->options.ca);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 5L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 5L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
     curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, q->quiet_s ? q->quiet_s : QUIET_S);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, l);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, l);
-    if (l->options.ca) curl_easy_setopt(curl, CURLOPT_CAINFO, l->options.ca);
-    if (link_is_local(url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 }
 
 /* Whether nothing more has arrived, or too much does. */

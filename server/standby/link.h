@@ -90,7 +90,5 @@ void link_cut(primary_link *l);
 /* Ends the running exchange once what has arrived is taken, and every later one at once, until link_go_on; any thread. */
 void link_finish(primary_link *l);
 void link_go_on(primary_link *l);
-/* Whether the address is this machine's, which needs no TLS. */
-bool link_is_local(const char *url);
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "outbound/outbound.h"
+
 #define PREFIX     "whsec_"
 #define CONNECT_MS 5000L
 #define HEADER_MAX 160
@@ -152,31 +154,15 @@ static int check_stop(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_
     return w->message->stop && w->message->stop(w->message->ctx);
 }
 
-/* Whether the host is this machine, which no proxy is used for. */
-static bool is_local(const char *url)
-{
-    const char *host = strstr(url, "://");
-    host = host ? host + 3 : url;
-    const size_t len = strcspn(host, ":/?");
-    return (len == 9 && strncasecmp(host, "localhost", 9) == 0) ||
-           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == len) ||
-           strncmp(host, "[::1]", 5) == 0;
-}
-
 static void prepare(webhook *w, struct curl_slist *lines)
 {
     const webhook_message *m = w->message;
     const long limit_ms = (long)(m->limit_us / 1000);
     CURL *curl = w->curl;
     curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, m->url);
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L);
+    outbound_prepare_job(curl, m->url, m->ca);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, limit_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, limit_ms < CONNECT_MS ? limit_ms : CONNECT_MS);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "tollbook/" TB_VERSION);
     curl_easy_setopt(curl, CURLOPT_POST, 1L);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)m->body_len);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, m->body);
@@ -189,10 +175,8 @@ static void prepare(webhook *w, struct curl_slist *lines)
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, check_stop);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, w);
-    if (m->ca) curl_easy_setopt(curl, CURLOPT_CAINFO, m->ca);
     w->why[0] = 0;
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, w->why);
-    if (is_local(m->url)) curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
 }
 
 static bool add_field(struct curl_slist **lines, const char *name, const char *value)

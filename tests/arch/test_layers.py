@@ -36,21 +36,23 @@ SEES = {
     # tollbook/tollbook.h, which includes every other public header.
     "face": {"base", "model", "intake", "rollup", "stats", "encode", "logs", "events", "billing",
              "invoice", "proof", "check", "print", "ubl", "ledger", "whatif", "advice", "store", "ops"},
-    "registry": {"base", "encode"},
+    # What all requests to other machines have in common.
+    "outbound": {"base"},
+    "registry": {"base", "encode", "outbound"},
     # Signs and sends messages: it knows neither where they come from nor HTTP's other side.
-    "webhook": {"base"},
+    "webhook": {"base", "outbound"},
     # Carries statements to usage servers: it knows neither usage nor SQL.
     "usage": {"base", "store"},
     "feed": {"base", "model", "intake", "rollup", "logs", "events", "store"},
     # Follows files and ships to a sink that it is given: it knows neither HTTP nor a database.
     "follow": {"base", "model", "intake", "store", "feed"},
     # A copy's way to its primary: it knows neither the writer nor who asks.
-    "standby": {"base", "store"},
+    "standby": {"base", "store", "outbound"},
     "http": {"base", "model", "stats", "encode", "events", "store", "usage", "standby"},
     # No face sees what bills and guesses but through the operations.
     "api": {"base", "model", "intake", "stats", "encode", "logs", "events", "proof", "store", "ops", "feed",
             "http", "registry", "webhook", "usage"},
-    "cli": {"base", "model", "intake", "stats", "encode", "proof", "store", "ops", "feed", "follow", "webhook", "usage", "standby", "http", "api"},
+    "cli": {"base", "model", "intake", "stats", "encode", "proof", "store", "ops", "feed", "follow", "outbound", "webhook", "usage", "standby", "http", "api"},
     # tollbook-check: files and words around the engine's checks. Of http it links messages and new files alone.
     "checker": {"base", "proof", "check", "http"},
     # Prints the table of subcommands for man pages and completions.
@@ -74,13 +76,13 @@ STORE = {
     "proof": {"core", "usage", "money"},
     "verify": {"core", "lsm", "usage", "logs", "things", "money", "proof"},
 }
-# One opens and closes what each folder keeps for an open store, one puts their statements together.
-STORE_FREE = {"engine/store/core/open.c", "engine/store/statements.h"}
+# These open, upgrade, commit and close what each folder keeps for an open store; one puts their statements together.
+STORE_FREE = {"engine/store/core/open.c", "engine/store/core/upgrade.c", "engine/store/core/transaction.c", "engine/store/statements.h"}
 
 # What the rest of the server may see of server/http/front: its face, a request's body, and the certificate of TLS.
 FRONT = {"http/front/front.h", "http/front/body.h", "http/front/pair.h"}
 
-SERVER = {"feed", "follow", "registry", "webhook", "usage", "standby", "http", "api", "cli", "checker", "packaging", "main"}
+SERVER = {"feed", "follow", "outbound", "registry", "webhook", "usage", "standby", "http", "api", "cli", "checker", "packaging", "main"}
 
 PUBLIC = {
     "api": "base", "buf": "base", "calendar": "base", "decimal": "base", "error": "base",
@@ -115,7 +117,7 @@ ONLY = {
     "sqlite3.h": ["engine/store/", "tests/"],
     "microhttpd.h": ["server/http/", "server/cli/version.c"],
     "gnutls/": ["server/http/front/tls.c"],
-    "curl/curl.h": ["server/cli/", "server/registry/", "server/webhook/", "server/usage/", "server/standby/"],
+    "curl/curl.h": ["server/cli/", "server/outbound/", "server/registry/", "server/webhook/", "server/usage/", "server/standby/"],
     "jwt.h": ["server/http/token.c"],
     "openssl/": ["server/http/token_key.c", "server/cli/version.c"],
     "idn2.h": ["engine/intake/hosts.c"],

@@ -23,10 +23,10 @@ KNOWS = {
 # Headers of the file's insides that others may see, and who they are.
 SHOWN = {
     "store/usage/chunk.h": ["engine/store/money/late.c"],  # packs late days as chunks are packed
-    "store/clickhouse/clickhouse.h": ["engine/store/core/open.c"],  # chooses the backend
+    "store/clickhouse/clickhouse.h": ["engine/store/core/open.c", "engine/store/core/transaction.c"],  # chooses the backend
     "store/usage/retain.h": ["engine/store/money/"],       # how much of an account's usage is kept
     "store/logs/event_ids.h": ["engine/store/verify/event_ids.c"],
-    "store/logs/segment.h": ["engine/store/core/open.c", "engine/store/verify/anchor.c"],  # inputs: the control plane's
+    "store/logs/segment.h": ["engine/store/core/upgrade.c", "engine/store/verify/anchor.c"],  # inputs: the control plane's
 }
 
 

@@ -79,18 +79,6 @@ static char *with_jansson(const tb_zone_page *page, json_t *made)
 
 /* --- measuring --- */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *took, size_t n)
-{
-    qsort(took, n, sizeof *took, by_value);
-    return took[n / 2];
-}
-
 int main(int argc, char **argv)
 {
     static double took[3][ROUNDS_MAX];
@@ -127,8 +115,8 @@ int main(int argc, char **argv)
         free(text);
         tb_zone_page_release(&page);
     }
-    printf("%.6f %.6f %.6f %zu %zu\n", median(took[0], rounds), median(took[1], rounds),
-           median(took[2], rounds), out.len, peer_len);
+    printf("%.6f %.6f %.6f %zu %zu\n", bench_median(took[0], rounds), bench_median(took[1], rounds),
+           bench_median(took[2], rounds), out.len, peer_len);
     tb_zone_page_release(&first);
     tb_buf_release(&out);
     json_decref(made);

@@ -35,32 +35,11 @@ static void must(tb_code code, const tb_error *err)
     if (code) bench_fail("%s", err->message);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *took, size_t n)
-{
-    qsort(took, n, sizeof *took, by_value);
-    return took[n / 2];
-}
-
 static void print_i128(tb_i128 value)
 {
     char text[TB_DECIMAL_TEXT_MAX + 1];
     *tb_decimal_put(text, tb_decimal_from_int(value)) = 0;
     printf(" %s", text);
-}
-
-/* splitmix64 */
-static uint64_t mix(uint64_t z)
-{
-    z += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
 }
 
 /* --- a year's bills --- */
@@ -75,7 +54,7 @@ typedef struct sums {
 static void add(sums *s, int64_t zone, int month, int place, tb_i128 bytes)
 {
     s->bytes += bytes;
-    s->check += (uint64_t)bytes * mix((uint64_t)(zone * 1000 + month * 10 + place));
+    s->check += (uint64_t)bytes * bench_mix((uint64_t)(zone * 1000 + month * 10 + place));
 }
 
 static void print_sums(double took, const sums *s, size_t n)
@@ -133,7 +112,7 @@ static void scan_rows(const char *path)
         bench_fail("%s", sqlite3_errmsg(db));
     for (int i = 0; i < REPEATS; i++)
         took[i] = scan(rows, &s);
-    print_sums(median(took, REPEATS), &s, 0);
+    print_sums(bench_median(took, REPEATS), &s, 0);
     sqlite3_finalize(rows);
     sqlite3_close(db);
 }
@@ -216,8 +195,8 @@ static void bill_all(const char *path, int64_t zones)
         reading[i] = b.reading;
         rating[i] = b.rating;
     }
-    print_sums(median(took, REPEATS), &b.sums, b.bills);
-    printf("%.6f %.6f\n", median(reading, REPEATS), median(rating, REPEATS));
+    print_sums(bench_median(took, REPEATS), &b.sums, b.bills);
+    printf("%.6f %.6f\n", bench_median(reading, REPEATS), bench_median(rating, REPEATS));
     close_biller(&b);
 }
 

@@ -81,18 +81,6 @@ static double draw(bench *b)
     return bench_now() - begin;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *took)
-{
-    qsort(took, REPEATS, sizeof *took, by_value);
-    return took[REPEATS / 2];
-}
-
 static void measure(bench *b)
 {
     tb_error err;
@@ -108,7 +96,7 @@ static void measure(bench *b)
         tb_bill_source_release(&b->before);
     }
     tb_store_read_end(b->store);
-    printf("%.6f %.6f %.6f %u %.2f\n", median(year), median(inputs), median(paths),
+    printf("%.6f %.6f %.6f %u %.2f\n", bench_median(year, REPEATS), bench_median(inputs, REPEATS), bench_median(paths, REPEATS),
            (unsigned)b->forecast.paths, (double)b->forecast.net.mean / 100);
 }
 

@@ -21,25 +21,6 @@ static void must(tb_code code, const tb_error *err)
     if (code) bench_fail("%s", err->message);
 }
 
-static void *room(size_t n, size_t size)
-{
-    void *memory = calloc(n ? n : 1, size);
-    if (!memory) bench_fail("out of memory");
-    return memory;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *took, size_t n)
-{
-    qsort(took, n, sizeof *took, by_value);
-    return took[n / 2];
-}
-
 static void print_i128(tb_i128 value)
 {
     char text[TB_DECIMAL_TEXT_MAX + 1];
@@ -47,20 +28,11 @@ static void print_i128(tb_i128 value)
     printf(" %s", text);
 }
 
-/* splitmix64 */
-static uint64_t mix(uint64_t z)
-{
-    z += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
-}
-
 /* Log-uniform from a thousand to half a million million: every tier has its share. */
 static void print_units(int64_t n)
 {
     for (int64_t i = 1; i <= n; i++) {
-        double share = (double)(mix((uint64_t)i) >> 11) * 0x1p-53;
+        double share = (double)(bench_mix((uint64_t)i) >> 11) * 0x1p-53;
         printf("%" PRIu64 "\n", (uint64_t)exp(6.9 + 20 * share));
     }
 }
@@ -68,7 +40,7 @@ static void print_units(int64_t n)
 static uint64_t *read_units(const char *path, size_t *ret_n)
 {
     size_t n = 0, space = 1 << 20;
-    uint64_t *units = room(space, sizeof *units);
+    uint64_t *units = bench_room(space, sizeof *units);
     FILE *f = fopen(path, "r");
     if (!f) bench_fail("%s cannot be read", path);
     while (fscanf(f, "%" SCNu64, &units[n]) == 1) {
@@ -111,7 +83,7 @@ static void rate(const char *path, const char *book_path)
         took[i] = bench_now() - begin;
         free(amounts);
     }
-    printf("%.6f %d", median(took, REPEATS), tariff.scale);
+    printf("%.6f %d", bench_median(took, REPEATS), tariff.scale);
     print_i128(total);
     printf("\n");
     tb_book_release(&book);
@@ -140,7 +112,7 @@ static void duck_rate(const char *path, const char *sql)
     }
     duck_run(&d, "SELECT sum(amount) FROM rated", &result);
     char *total = d.value_varchar(&result, 0, 0);
-    printf("%.6f %s\n", median(took, REPEATS), total);
+    printf("%.6f %s\n", bench_median(took, REPEATS), total);
     d.free(total);
     d.destroy_result(&result);
     duck_stop(&d);

@@ -36,39 +36,11 @@ static void must(tb_code code, const tb_error *err)
     if (code) bench_fail("%s: %s", err->field, err->message);
 }
 
-static void *room(size_t n, size_t size)
-{
-    void *memory = calloc(n ? n : 1, size);
-    if (!memory) bench_fail("out of memory");
-    return memory;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *took, size_t n)
-{
-    qsort(took, n, sizeof *took, by_value);
-    return took[n / 2];
-}
-
 static void print_i128(tb_i128 value)
 {
     char text[TB_DECIMAL_TEXT_MAX + 1];
     *tb_decimal_put(text, tb_decimal_from_int(value)) = 0;
     printf(" %s", text);
-}
-
-/* splitmix64 */
-static uint64_t mix(uint64_t z)
-{
-    z += 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return z ^ z >> 31;
 }
 
 /* --- tariffs --- */
@@ -83,7 +55,7 @@ static void print_scenarios(int64_t n)
         printf("%" PRId64, i);
         for (uint64_t k = 0; k < 2 * TIERS - 1; k++) {
             int64_t base = k < TIERS - 1 ? bounds[k] : prices[k - (TIERS - 1)];
-            int64_t part = 500 + (int64_t)(mix((uint64_t)i * 16 + k) % 1000);
+            int64_t part = 500 + (int64_t)(bench_mix((uint64_t)i * 16 + k) % 1000);
             printf(",%" PRId64, base / 1000 * part);
         }
         printf("\n");
@@ -109,7 +81,7 @@ static tb_tiers *read_scenarios(const char *path, size_t *ret_n)
 {
     size_t n = 0;
     long number;
-    tb_tiers *tiers = room(10000, sizeof *tiers);
+    tb_tiers *tiers = bench_room(10000, sizeof *tiers);
     FILE *f = fopen(path, "r");
     if (!f) bench_fail("%s cannot be read", path);
     while (n < 10000 && fscanf(f, "%ld", &number) == 1)
@@ -122,7 +94,7 @@ static tb_tiers *read_scenarios(const char *path, size_t *ret_n)
 static uint64_t *read_units(const char *path, size_t *ret_n)
 {
     size_t n = 0, space = 1 << 20;
-    uint64_t *units = room(space, sizeof *units);
+    uint64_t *units = bench_room(space, sizeof *units);
     FILE *f = fopen(path, "r");
     if (!f) bench_fail("%s cannot be read", path);
     while (n < space && fscanf(f, "%" SCNu64, &units[n]) == 1)
@@ -153,10 +125,10 @@ static void read_usage(usage *u, const char *units, const char *scenarios)
 {
     u->units = read_units(units, &u->n);
     u->tiers = read_scenarios(scenarios, &u->n_tiers);
-    u->sorted = room(u->n, sizeof *u->sorted);
-    u->scratch = room(u->n, sizeof *u->scratch);
-    u->before = room(u->n + 1, sizeof *u->before);
-    u->amounts = room(u->n, sizeof *u->amounts);
+    u->sorted = bench_room(u->n, sizeof *u->sorted);
+    u->scratch = bench_room(u->n, sizeof *u->scratch);
+    u->before = bench_room(u->n + 1, sizeof *u->before);
+    u->amounts = bench_room(u->n, sizeof *u->amounts);
 }
 
 static void release_usage(usage *u)
@@ -213,7 +185,7 @@ static void amounts(const char *units, const char *scenarios)
         total = all_amounts(&u);
         took[i] = bench_now() - begin;
     }
-    printf("%.6f", median(took, REPEATS));
+    printf("%.6f", bench_median(took, REPEATS));
     print_i128(total);
     printf("\n");
     release_usage(&u);
@@ -234,7 +206,7 @@ static void totals(const char *units, const char *scenarios)
         sorting[i] = sorted - begin;
         adding[i] = bench_now() - sorted;
     }
-    printf("%.6f %.6f", median(sorting, REPEATS), median(adding, REPEATS));
+    printf("%.6f %.6f", bench_median(sorting, REPEATS), bench_median(adding, REPEATS));
     print_i128(total);
     printf("\n");
     release_usage(&u);
@@ -269,7 +241,7 @@ static void duck_whatif(const char *units, const char *scenarios, const char *sq
         took[i] = bench_now() - begin;
         d.destroy_result(&result);
     }
-    printf("%.6f %s\n", median(took, REPEATS), total);
+    printf("%.6f %s\n", bench_median(took, REPEATS), total);
     d.free(total);
     duck_stop(&d);
 }
@@ -346,7 +318,7 @@ static void replay(const char *path, int64_t zones, int64_t n)
     double took[REPEATS], reading[REPEATS];
     must(tb_store_open(path, &options, &y.store, &err), &err);
     must(tb_store_books(y.store, &y.books, &y.n_books, &err), &err);
-    y.scenarios = room(y.n, sizeof *y.scenarios);
+    y.scenarios = bench_room(y.n, sizeof *y.scenarios);
     make_scenarios(y.scenarios, y.n);
     for (int i = 0; i < REPEATS; i++) {
         replay_year(&y, zones);
@@ -354,7 +326,7 @@ static void replay(const char *path, int64_t zones, int64_t n)
         reading[i] = y.reading;
     }
     const tb_whatif_group *g = y.result.groups;
-    printf("%.6f %.6f %zu", median(took, REPEATS), median(reading, REPEATS), g->bills);
+    printf("%.6f %.6f %zu", bench_median(took, REPEATS), bench_median(reading, REPEATS), g->bills);
     print_i128(g->total.before.mantissa);
     print_i128(g->total.after.mantissa);
     printf("\n");

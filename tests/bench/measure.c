@@ -44,6 +44,27 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+double bench_median(double *took, size_t n)
+{
+    qsort(took, n, sizeof *took, by_value);
+    return took[n / 2];
+}
+
+void *bench_room(size_t n, size_t size)
+{
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory) bench_fail("out of memory");
+    return memory;
+}
+
+uint64_t bench_mix(uint64_t z)
+{
+    z += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
 /* Every zone once, so that what is measured is a warm cache whatever the number of rounds. */
 static void warm_up(int query, int rounds, bench_query run, void *ctx)
 {

@@ -3,6 +3,7 @@
 #define TOLLBOOK_BENCH_MEASURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 double bench_now(void); /* seconds, monotonic */
@@ -10,6 +11,15 @@ double bench_now(void); /* seconds, monotonic */
 /* Says why on standard error and ends the program: a bench that goes on after a failure measures
  * something else. */
 _Noreturn void bench_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Zeroed memory, else bench_fail; free(). */
+void *bench_room(size_t n, size_t size);
+
+/* The middle one; sorts them. */
+double bench_median(double *took, size_t n);
+
+/* A number that looks random, the same for the same z (splitmix64). */
+uint64_t bench_mix(uint64_t z);
 
 /* A decimal argument from min to max, else bench_fail. */
 int64_t bench_number(const char *text, int64_t min, int64_t max);

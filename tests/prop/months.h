@@ -1,8 +1,8 @@
-/* Random books and months, for the properties of bills and of what-ifs. Random numbers come from
- * `state`; the same state gives the same months on every compiler. */
+/* Random books and months, for the properties of bills and of what-ifs. */
 #ifndef TB_TESTS_PROP_MONTHS_H
 #define TB_TESTS_PROP_MONTHS_H
 
+#include "prop/random.h"
 #include "tollbook/bill.h"
 #include "tollbook/buf.h"
 #include "tollbook/calendar.h"
@@ -18,26 +18,6 @@
 #define MONTH 681 /* October 2026 */
 #define HOURS 744
 
-static uint64_t seed, state;
-
-static inline uint64_t random_bits(void)
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static inline int64_t below(int64_t n)
-{
-    return (int64_t)(random_bits() % (uint64_t)n);
-}
-
-static inline bool one_in(int n)
-{
-    return below(n) == 0;
-}
-
 /* All lengths up to 10^16 alike. */
 static inline int64_t any_units(void)
 {
@@ -45,11 +25,6 @@ static inline int64_t any_units(void)
     for (int64_t digits = below(16); digits > 0; digits--)
         size *= 10;
     return 1 + below(size);
-}
-
-static inline void begin(void)
-{
-    state = seed;
 }
 
 /* --- random books --- */

@@ -4,6 +4,7 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/solve.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
@@ -13,21 +14,6 @@
 #include <string.h>
 
 #define ROUNDS test_rounds(1000)
-
-static uint64_t seed, state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static int64_t below(int64_t n)
-{
-    return (int64_t)(random_bits() % (uint64_t)n);
-}
 
 /* Small prices of few digits meet each other often. */
 static tb_decimal any_price(void)

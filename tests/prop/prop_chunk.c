@@ -3,6 +3,7 @@
  * and damaged bytes are an error or (where the checksum is made to fit) stay within bounds. */
 #include "store/usage/chunk.h"
 
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
@@ -13,40 +14,24 @@
 
 #define ROUNDS (20000 / TB_PART)
 
-static uint64_t state;
-
-/* splitmix64 */
-static uint64_t next(void)
-{
-    uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t n)
-{
-    return next() % n;
-}
-
 /* Values of every size, runs of equals and zeros among them. */
 static uint64_t a_value(uint64_t base, unsigned bits)
 {
-    uint64_t v = bits ? next() >> (64 - bits) : 0;
+    uint64_t v = bits ? random_bits() >> (64 - bits) : 0;
     v = below(8) == 0 ? 0 : base + v;
     return v > TB_COUNTER_MAX ? TB_COUNTER_MAX : v;
 }
 
 static void a_grid(tb_grid *grid)
 {
-    uint32_t metrics = (uint32_t)next() & (uint32_t)next() & TB_METRIC_ALL;
-    uint32_t slots = below(3) ? (uint32_t)next() : below(2) ? 0xffffff : (uint32_t)next() & 0xff;
+    uint32_t metrics = (uint32_t)random_bits() & (uint32_t)random_bits() & TB_METRIC_ALL;
+    uint32_t slots = below(3) ? (uint32_t)random_bits() : below(2) ? 0xffffff : (uint32_t)random_bits() & 0xff;
     unsigned failures = 0;
     tb_grid_clear(grid);
     for (unsigned m = 0; m < TB_METRIC_COUNT; m++) {
         if (!(metrics >> m & 1)) continue;
         unsigned bits = (unsigned)below(64);
-        uint64_t base = below(2) ? next() >> (1 + below(63)) : 0;
+        uint64_t base = below(2) ? random_bits() >> (1 + below(63)) : 0;
         for (unsigned i = 0; i < TB_GRID_SLOTS; i++)
             if (slots >> i & 1)
                 failures += tb_grid_add(grid, (tb_metric)m, i, a_value(base, bits), NULL) != TB_OK;
@@ -105,7 +90,7 @@ START_TEST(a_part_is_that_part_of_the_whole)
         size_t len = tb__chunk_encode(&g, key, bytes);
         unsigned first = (unsigned)below(TB_GRID_SLOTS);
         unsigned count = 1 + (unsigned)below(TB_GRID_SLOTS - first);
-        uint32_t wanted = (uint32_t)next() & TB_METRIC_ALL;
+        uint32_t wanted = (uint32_t)random_bits() & TB_METRIC_ALL;
         memset(out, 0, sizeof out);
         for (unsigned m = 0; m < TB_METRIC_COUNT; m++)
             columns[m] = wanted >> m & 1 ? out[m] : NULL;
@@ -132,7 +117,7 @@ START_TEST(no_bytes_lead_outside)
         a_grid(&g);
         size_t len = tb__chunk_encode(&g, key, bytes);
         for (uint64_t i = 0, n = 1 + below(8); i < n; i++)
-            bytes[below(len - 5)] ^= (uint8_t)next();
+            bytes[below(len - 5)] ^= (uint8_t)random_bits();
         if (below(2)) { /* cut the front off: columns run into the trailer */
             size_t cut = below(len - TB__CHUNK_TRAILER + 1);
             memmove(bytes, bytes + cut, len - cut);

@@ -14,6 +14,7 @@
 #include "tollbook/bookstore.h"
 #include "tollbook/invoicestore.h"
 #include "tollbook/ledgerstore.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <inttypes.h>
@@ -24,26 +25,6 @@
 #define LATER_US (INT64_C(1811808000) * TB_US_PER_S) /* 2027-06-01 */
 #define BATCHES  12
 #define CATALOGS 4
-
-static uint64_t seed, state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static int64_t below(int64_t n)
-{
-    return (int64_t)(random_bits() % (uint64_t)n);
-}
-
-static bool one_in(int n)
-{
-    return below(n) == 0;
-}
 
 /* --- a round's plan: the same for one step and for many --- */
 

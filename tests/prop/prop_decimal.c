@@ -4,6 +4,7 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/decimal.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
@@ -14,26 +15,6 @@
 #define ROUNDS test_rounds(30000)
 
 __extension__ typedef unsigned __int128 u128;
-
-static uint64_t seed, state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static int below(int n)
-{
-    return (int)(random_bits() % (uint64_t)n);
-}
-
-static void begin(void)
-{
-    state = seed;
-}
 
 /* All lengths up to `bits` alike, a quarter of them round numbers, both signs. */
 static tb_i128 any_int(int bits)

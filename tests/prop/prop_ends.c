@@ -4,28 +4,13 @@
  * and where the reading says that all is told, all columns are those that were written. */
 #include "intake/line.h"
 #include "tollbook/requestlog.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t state;
-
-/* splitmix64 */
-static uint64_t next(void)
-{
-    uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t n)
-{
-    return next() % n;
-}
 
 #define NOW_MS INT64_C(1794960000000)
 
@@ -53,8 +38,8 @@ static void put(column *c, const char *text)
 static void put_id(column *c)
 {
     char id[40];
-    snprintf(id, sizeof id, "%016llx%016llx", (unsigned long long)next(),
-             (unsigned long long)next());
+    snprintf(id, sizeof id, "%016llx%016llx", (unsigned long long)random_bits(),
+             (unsigned long long)random_bits());
     put(c, id);
 }
 

@@ -7,28 +7,13 @@
 #include "intake_check.h"
 
 #include "tollbook/rollup.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t state;
-
-/* splitmix64 */
-static uint64_t next(void)
-{
-    uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
-static uint64_t below(uint64_t n)
-{
-    return next() % n;
-}
 
 #define NOW_MS INT64_C(1794960000000)
 
@@ -114,7 +99,7 @@ START_TEST(every_unit_and_every_cut_reads_the_same)
         const uint64_t from = state;
         a_log();
         char *bytes = with_slack(log_text.bytes, log_text.len, 0);
-        const char *wrong = intake_check(&layout, bytes, log_text.len, next());
+        const char *wrong = intake_check(&layout, bytes, log_text.len, random_bits());
         free(bytes);
         ck_assert_msg(!wrong, "%s; round %u, TB_SEED=%llu", wrong, round, (unsigned long long)from);
     }
@@ -131,7 +116,7 @@ START_TEST(random_bytes_are_read_the_same)
         for (uint64_t i = 0; i < (round % 8 ? len % 3000 : len); i++)
             put(&alphabet[below(kinds)], 1);
         char *bytes = with_slack(log_text.bytes, log_text.len, '|');
-        const char *wrong = intake_check(&layout, bytes, log_text.len, next());
+        const char *wrong = intake_check(&layout, bytes, log_text.len, random_bits());
         free(bytes);
         ck_assert_msg(!wrong, "%s", wrong);
     }
@@ -307,7 +292,7 @@ static ranges some_ranges(void)
     return (ranges){.ids = 1 + below(below(2) ? 5 : 2000),
                     .edges = 1 + below(10),
                     .hours = 1 + below(below(2) ? 30 : 5000),
-                    .first_id = below(2) ? 1 : (int64_t)(next() >> (2 + below(60))) + 1,
+                    .first_id = below(2) ? 1 : (int64_t)(random_bits() >> (2 + below(60))) + 1,
                     .first_hour = (int32_t)below(600000) - 1000};
 }
 
@@ -330,7 +315,7 @@ static tb_row a_row(const ranges *r)
     tb_row row = {.balancer = below(4) == 0,
                   .id = r->first_id + (int64_t)below(r->ids),
                   .hour = r->first_hour + (int32_t)below(r->hours),
-                  .metrics = (uint32_t)next() & (uint32_t)next() & TB_METRIC_ALL};
+                  .metrics = (uint32_t)random_bits() & (uint32_t)random_bits() & TB_METRIC_ALL};
     if (row.balancer) row.metrics = TB_METRIC_BIT(TB_M_REQUESTS);
     for (unsigned i = 0; i < TB_METRIC_COUNT; i++)
         row.value[i] = below(3) ? below(1000) : 0;

@@ -6,6 +6,7 @@
 #include "encode/number.h"
 #include "model/document.h"
 #include "tollbook/json.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
@@ -17,30 +18,10 @@
 
 #define ROUNDS test_rounds(30000)
 
-static uint64_t seed, state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-static uint64_t below(uint64_t n)
-{
-    return random_bits() % n;
-}
-
 /* All lengths alike. */
 static uint64_t any_u64(void)
 {
     return random_bits() >> below(64);
-}
-
-static void begin(void)
-{
-    state = seed;
 }
 
 START_TEST(integers_print_as_the_c_library_does)

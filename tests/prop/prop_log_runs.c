@@ -34,9 +34,9 @@ static size_t n_kept;
 static void set_forms(void)
 {
     struct tb__log_compaction *f = tb__log_compaction_of(both[0].store);
-    f->weight = 1 + (int64_t)draw(draw(2) ? 40000 : 9000);
-    f->slice = draw(4) ? 1 + (int64_t)draw(draw(2) ? 3000 : 30) : 0;
-    f->bytes = draw(3) ? 0 : 1 + draw(200000);
+    f->weight = 1 + (int64_t)below(below(2) ? 40000 : 9000);
+    f->slice = below(4) ? 1 + (int64_t)below(below(2) ? 3000 : 30) : 0;
+    f->bytes = below(3) ? 0 : 1 + below(200000);
     tb__log_compaction_of(both[1].store)->at_once = true;
 }
 
@@ -56,23 +56,23 @@ static void random_line(batch *b, int64_t zone)
     static const char *const agents[] = {"curl/8", "a browser, a long one, of some make", "-"};
     const size_t i = b->n++;
     b->zone[i] = zone;
-    b->time[i] = now_ms - late_ms - (int64_t)draw(draw(4) ? 20 : 5000);
+    b->time[i] = now_ms - late_ms - (int64_t)below(below(4) ? 20 : 5000);
     snprintf(b->text[i], sizeof b->text[i],
              "%s|%d|%lld|%llu|%lld|10.%d.2.3|-|https://h%lld.example/%d/%llu|DE|%s|%032llx|%s",
-             draw(2) ? "HIT" : "MISS", draw(9) ? 200 : 404, (long long)b->time[i],
-             (unsigned long long)counter++, (long long)zone, (int)draw(200), (long long)zone,
-             (int)draw(5), (unsigned long long)draw(50), agents[draw(3)], (unsigned long long)draw(UINT64_MAX),
-             draw(2) ? "US" : "-");
+             below(2) ? "HIT" : "MISS", below(9) ? 200 : 404, (long long)b->time[i],
+             (unsigned long long)counter++, (long long)zone, (int)below(200), (long long)zone,
+             (int)below(5), (unsigned long long)below(50), agents[below(3)], (unsigned long long)below(UINT64_MAX),
+             below(2) ? "US" : "-");
 }
 
 static void random_batch(batch *b, bool one_zone)
 {
-    const size_t n = draw(12) ? 1 + draw(80) : 1 + draw(MOST);
-    const int64_t only = 1 + (int64_t)draw(ZONES);
+    const size_t n = below(12) ? 1 + below(80) : 1 + below(MOST);
+    const int64_t only = 1 + (int64_t)below(ZONES);
     b->n = 0;
-    if (draw(3) == 0) now_ms += (int64_t)draw(20000);
+    if (below(3) == 0) now_ms += (int64_t)below(20000);
     for (size_t i = 0; i < n; i++)
-        random_line(b, one_zone || (i % 2 && only < 4) ? only : 1 + (int64_t)draw(ZONES));
+        random_line(b, one_zone || (i % 2 && only < 4) ? only : 1 + (int64_t)below(ZONES));
 }
 
 static void line_of(void *ctx, size_t i, tb_logline *ret)
@@ -176,13 +176,13 @@ enum { KEEP, UNMARK, ROLL_BACK };
 
 static void step_batch(bool one_zone, int end)
 {
-    batch *b = &kept[n_kept < KEPT ? n_kept : draw(KEPT)];
+    batch *b = &kept[n_kept < KEPT ? n_kept : (size_t)below(KEPT)];
     tb_error err = {0};
     random_batch(b, one_zone);
     begin_both();
     for (int i = 0; end == UNMARK && i < 2; i++)
         ok(tb_store_mark(both[i].store, &err));
-    for (uint64_t times = draw(12) ? 1 : 2; times > 0; times--)
+    for (uint64_t times = below(12) ? 1 : 2; times > 0; times--)
         add_mixed(b);
     for (int i = 0; end == UNMARK && i < 2; i++)
         tb_store_back_to_mark(both[i].store);
@@ -197,11 +197,11 @@ static void step_batch(bool one_zone, int end)
 
 static void step_withdraw(void)
 {
-    const batch *b = n_kept ? &kept[draw(n_kept)] : NULL;
+    const batch *b = n_kept ? &kept[below(n_kept)] : NULL;
     tb_loginfo info;
     tb_buf out;
     tb_error err = {0};
-    if (!b || !pack_zone(b, 1 + (int64_t)draw(ZONES), &out, &info)) return;
+    if (!b || !pack_zone(b, 1 + (int64_t)below(ZONES), &out, &info)) return;
     uint64_t removed[2] = {0, 0};
     begin_both();
     for (int i = 0; i < 2; i++)
@@ -219,7 +219,7 @@ static void step_drop(void)
     begin_both();
     for (int i = 0; i < 2; i++)
         for (size_t room = 0; !room;) {
-            room = 1 + draw(30);
+            room = 1 + below(30);
             ok(tb_store_drop_some_logs(both[i].store, oldest_ms, &room, &dropped, &err));
         }
     commit_both();
@@ -248,7 +248,7 @@ static void step_fold(void)
     tb_error err = {0};
     tb_compact_walk walk = {.logs = true};
     bool more = true;
-    for (uint64_t parts = draw(3) ? draw(20) : UINT64_MAX; parts && more; parts--) {
+    for (uint64_t parts = below(3) ? (size_t)below(20) : UINT64_MAX; parts && more; parts--) {
         begin_both();
         ok(tb_store_compact_pending(both[0].store, &walk, &more, &err));
         commit_both();
@@ -290,9 +290,9 @@ static bool take(tb_log_cursor *cursor, answer *a, size_t most)
 static tb_log_filter random_filter(void)
 {
     tb_log_filter f = {.from_ms = oldest_ms, .to_ms = INT64_MAX};
-    if (draw(3) == 0) f.from_ms = now_ms - (int64_t)draw(30000);
-    if (draw(3) == 0) f.to_ms = now_ms - (int64_t)draw(8000);
-    if (draw(4) == 0) {
+    if (below(3) == 0) f.from_ms = now_ms - (int64_t)below(30000);
+    if (below(3) == 0) f.to_ms = now_ms - (int64_t)below(8000);
+    if (below(4) == 0) {
         f.by_status = true;
         f.status[404 / 8] = 1 << 404 % 8;
     }
@@ -334,8 +334,8 @@ static void search(tb_store *store, int64_t zone, const tb_log_filter *filter, b
 static void compare(void)
 {
     static answer a[2];
-    const int64_t zone = 1 + (int64_t)draw(ZONES);
-    const bool down = draw(2);
+    const int64_t zone = 1 + (int64_t)below(ZONES);
+    const bool down = below(2);
     const tb_log_filter filter = random_filter();
     for (int i = 0; i < 2; i++)
         search(both[i].store, zone, &filter, down, &a[i]);
@@ -345,8 +345,8 @@ static void compare(void)
 static void begin_going(void)
 {
     tb_error err = {0};
-    const int64_t zone = 1 + (int64_t)draw(ZONES);
-    const bool down = draw(2);
+    const int64_t zone = 1 + (int64_t)below(ZONES);
+    const bool down = below(2);
     going.filter = random_filter();
     search(both[1].store, zone, &going.filter, down, &going.wanted);
     going.got.len = going.got.lines = 0;
@@ -385,8 +385,8 @@ static void step_late(void)
 
 static void step(void)
 {
-    late_ms = draw(4) ? 0 : (int64_t)draw(40000);
-    switch (draw(60)) {
+    late_ms = below(4) ? 0 : (int64_t)below(40000);
+    switch (below(60)) {
     case 0: step_reopen(); break;
     case 1: step_batch(false, UNMARK); break;
     case 2: step_batch(false, ROLL_BACK); break;
@@ -431,7 +431,7 @@ START_TEST(what_waits_is_found_like_what_lies_in_its_place)
         step();
         compare();
         if (!going.cursor) begin_going();
-        else go_on(draw(300));
+        else go_on(below(300));
         if (i % 100 == 0) fixture_verify(&both[0]);
     }
     if (going.cursor) go_on(SIZE_MAX);

@@ -3,6 +3,7 @@
  *
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "tollbook/range.h"
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
@@ -13,30 +14,10 @@
 
 #define ROUNDS test_rounds(20000)
 
-static uint64_t seed, state;
-
-static uint64_t random_bits(void)
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15)); /* splitmix64 */
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 /* low..high, both included. */
 static int64_t between(int64_t low, int64_t high)
 {
     return low + (int64_t)(random_bits() % (uint64_t)(high - low + 1));
-}
-
-static bool one_in(int n)
-{
-    return between(1, n) == 1;
-}
-
-static void begin(void)
-{
-    state = seed;
 }
 
 /* An instant of any year; half the time within a microsecond of an hour. */

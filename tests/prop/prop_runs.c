@@ -42,20 +42,20 @@ static uint64_t n_began, n_ended; /* times that more accounts shared a series th
 static void set_forms(void)
 {
     both[0].store->usage->test.step_rows = 60;
-    both[0].store->usage->test.days = 1 + (int64_t)draw(2);
-    both[0].store->usage->test.part = 2 + draw(9);
+    both[0].store->usage->test.days = 1 + (int64_t)below(2);
+    both[0].store->usage->test.part = 2 + below(9);
     both[1].store->usage->test.no_runs = true;
     both[1].store->usage->test.part = 1; /* no series waits */
     both[1].store->usage->test.apart = true;
     for (int i = 0; i < 2; i++) {
-        both[i].store->usage->test.buffer_rows = 1 + draw(9);
+        both[i].store->usage->test.buffer_rows = 1 + below(9);
         fixture_lend(&both[i], &helper[i]);
     }
 }
 
 static tb_store *asked(int i)
 {
-    return i != elsewhere || draw(2) ? both[i].store : reader;
+    return i != elsewhere || below(2) ? both[i].store : reader;
 }
 
 static void open_reader(void)
@@ -91,8 +91,8 @@ static const char *const edges[] = {"DE", "UK", "NY", "SG"};
 /* Of the zones that have an account, and one or two that have none yet: so some of them find it before they have usage. */
 static int64_t random_zone(void)
 {
-    const int last = declared + 1 + (int)draw(2);
-    return 1 + (int64_t)draw((uint64_t)(last < ZONES ? last : ZONES));
+    const int last = declared + 1 + (int)below(2);
+    return 1 + (int64_t)below((uint64_t)(last < ZONES ? last : ZONES));
 }
 
 /* Mostly of the last hours, sometimes of long ago, of any zone, of a balancer, with a maximum. */
@@ -100,18 +100,18 @@ static tb_row random_row(void)
 {
     static const tb_metric metrics[] = {TB_M_REQUESTS, TB_M_BYTES, TB_M_ORIGIN_BYTES,
                                         TB_M_QUEUED_MAX, TB_M_OPTIMIZED};
-    int64_t back = draw(10) ? (int64_t)draw(4) : (int64_t)draw(24 * 40);
+    int64_t back = below(10) ? (int64_t)below(4) : (int64_t)below(24 * 40);
     tb_row row = {.id = random_zone(), .hour = (int32_t)(now_hour - back)};
-    if (draw(8) == 0) row.id = 100 + (int64_t)draw(1 + segments); /* so that second locations go on to come */
-    row.balancer = draw(12) == 0;
+    if (below(8) == 0) row.id = 100 + (int64_t)below(1 + segments); /* so that second locations go on to come */
+    row.balancer = below(12) == 0;
     if (row.balancer) row.id = 7;
-    const char *edge = row.balancer ? "" : edges[draw(row.id == 3 ? 1 : 4)];
+    const char *edge = row.balancer ? "" : edges[below(row.id == 3 ? 1 : 4)];
     row.edge_len = (uint8_t)strlen(edge);
     memcpy(row.edge, edge, strlen(edge));
-    for (int n = row.balancer ? 1 : 1 + (int)draw(3); n > 0; n--) {
-        tb_metric m = row.balancer ? TB_M_REQUESTS : metrics[draw(5)];
+    for (int n = row.balancer ? 1 : 1 + (int)below(3); n > 0; n--) {
+        tb_metric m = row.balancer ? TB_M_REQUESTS : metrics[below(5)];
         row.metrics |= TB_METRIC_BIT(m);
-        row.value[m] = draw(4) ? draw(1000) : draw(UINT64_C(1) << 40);
+        row.value[m] = below(4) ? below(1000) : below(UINT64_C(1) << 40);
     }
     return row;
 }
@@ -119,15 +119,15 @@ static tb_row random_row(void)
 static tb_hit random_hit(void)
 {
     static const uint16_t countries[] = {'D' << 8 | 'E', 'G' << 8 | 'B', 'U' << 8 | 'S'};
-    const char *edge = edges[draw(4)];
+    const char *edge = edges[below(4)];
     return (tb_hit){.zone = random_zone(),
-                    .bytes = draw(100000),
+                    .bytes = below(100000),
                     .edge = edge,
                     .edge_len = (uint8_t)strlen(edge),
-                    .hour = (int32_t)(now_hour - (int64_t)draw(3)),
-                    .status = draw(5) ? 200 : 404,
-                    .country = countries[draw(3)],
-                    .cache = draw(2) ? TB_CACHE_SERVED : 0};
+                    .hour = (int32_t)(now_hour - (int64_t)below(3)),
+                    .status = below(5) ? 200 : 404,
+                    .country = countries[below(3)],
+                    .cache = below(2) ? TB_CACHE_SERVED : 0};
 }
 
 typedef struct batch {
@@ -151,7 +151,7 @@ static bool add_packed(fixture *f, tb_rollup *rollup, const tb_directory *direct
     bool stale = false;
     tb_usage_pack *pack = tb_usage_pack_new();
     ck_assert_ptr_nonnull(pack);
-    for (uint64_t turns = 1 + draw(2); turns; turns--) /* what it held before is gone */
+    for (uint64_t turns = 1 + below(2); turns; turns--) /* what it held before is gone */
         ok(tb_usage_pack_fill(pack, &rollup, 1, directory->ever_logged, &err));
     ok(tb_store_add_packed(f->store, pack, &stale, &err));
     tb_usage_pack_free(pack);
@@ -165,9 +165,9 @@ static bool is_packed(fixture *f, tb_rollup *rollup)
 {
     tb_error err = {0};
     const tb_directory *directory = NULL;
-    if (!tb_store_takes_packs(f->store) || draw(3) == 0) return false;
+    if (!tb_store_takes_packs(f->store) || below(3) == 0) return false;
     ok(tb_store_directory(f->store, false, &directory, &err));
-    if (!earlier || draw(8)) return add_packed(f, rollup, directory);
+    if (!earlier || below(8)) return add_packed(f, rollup, directory);
     return add_packed(f, rollup, earlier);
 }
 
@@ -204,8 +204,8 @@ static int64_t end_segment(fixture *f, const batch *b)
 
 static batch random_batch(void)
 {
-    batch b = {.rows = draw(ROWS), .hits = draw(ROWS)};
-    if (draw(6) == 0) now_hour += (int64_t)draw(12);
+    batch b = {.rows = below(ROWS), .hits = below(ROWS)};
+    if (below(6) == 0) now_hour += (int64_t)below(12);
     for (size_t i = 0; i < b.rows; i++)
         b.row[i] = random_row();
     for (size_t i = 0; i < b.hits; i++)
@@ -229,7 +229,7 @@ static void read_own(fixture *f)
 
 static void keep(const batch *b, int64_t segment)
 {
-    const size_t at = n_kept < KEPT_MAX ? n_kept++ : draw(KEPT_MAX);
+    const size_t at = n_kept < KEPT_MAX ? n_kept++ : (size_t)below(KEPT_MAX);
     kept[at].b = *b;
     kept[at].segment = segment;
 }
@@ -237,7 +237,7 @@ static void keep(const batch *b, int64_t segment)
 static void step_batch(int end)
 {
     const batch b = random_batch();
-    const bool reads = elsewhere && (end != KEPT || draw(2));
+    const bool reads = elsewhere && (end != KEPT || below(2));
     tb_error err = {0};
     int64_t segment = 0;
     for (int i = 0; i < 2; i++) {
@@ -264,8 +264,8 @@ typedef struct group_job {
 
 static group_job random_job(void)
 {
-    group_job job = {.batches = draw(8) ? 1 + (draw(4) == 0) : 0, .undone = draw(5) == 0};
-    job.grouped = job.batches && draw(6);
+    group_job job = {.batches = below(8) ? 1 + (below(4) == 0) : 0, .undone = below(5) == 0};
+    job.grouped = job.batches && below(6);
     for (uint64_t i = 0; i < job.batches; i++)
         job.b[i] = random_batch();
     return job;
@@ -294,8 +294,8 @@ static void step_group(void)
 {
     enum { MOST = 12 };
     static group_job jobs[MOST];
-    const uint64_t n = 2 + draw(MOST - 1), before = segments + 1;
-    const bool back = draw(8) == 0;
+    const uint64_t n = 2 + below(MOST - 1), before = segments + 1;
+    const bool back = below(8) == 0;
     tb_error err = {0};
     for (uint64_t at = 0; at < n; at++)
         jobs[at] = random_job();
@@ -317,8 +317,8 @@ static void step_group(void)
 static void step_withdraw(void)
 {
     if (!n_kept) return;
-    const size_t at = draw(n_kept);
-    const bool done = draw(4) != 0;
+    const size_t at = below(n_kept);
+    const bool done = below(4) != 0;
     const tb_withdrawal w = {.segment = kept[at].segment, .kind = TB_BATCH_BUCKETS,
                              .source = "test", .accepted = kept[at].b.rows + kept[at].b.hits,
                              .now_us = NOW_US};
@@ -344,7 +344,7 @@ static void step_place(void)
 {
     tb_error err = {0};
     bool more = true;
-    for (uint64_t parts = 1 + draw(4); more && parts; parts--) {
+    for (uint64_t parts = 1 + below(4); more && parts; parts--) {
         ok(tb_store_begin(both[0].store, &err));
         ok(tb_store_place_series(both[0].store, &more, &err));
         ok(tb_store_commit(both[0].store, &err));
@@ -357,7 +357,7 @@ static void step_compact_runs(void)
     tb_error err = {0};
     tb_compact_walk walk = {.logs = false};
     bool more = true;
-    for (uint64_t parts = draw(2) ? draw(6) : UINT64_MAX; parts && more; parts--) {
+    for (uint64_t parts = below(2) ? (size_t)below(6) : UINT64_MAX; parts && more; parts--) {
         ok(tb_store_begin(both[0].store, &err));
         ok(tb_store_compact_pending(both[0].store, &walk, &more, &err));
         ok(tb_store_commit(both[0].store, &err));
@@ -367,7 +367,7 @@ static void step_compact_runs(void)
 /* One more zone finds its account, and some are not named any more. */
 static void step_catalogue(void)
 {
-    const uint64_t gone = draw(3) ? 0 : draw(1 << ZONES);
+    const uint64_t gone = below(3) ? 0 : below(1 << ZONES);
     char text[4096] = "{\"load_balancers\":[{\"id\":7,\"account\":1,\"zones\":[]}],\"accounts\":[";
     tb_error err = {0};
     const tb_directory *directory = NULL;
@@ -404,10 +404,10 @@ static void step_reopen(void)
 static void step_compact(void)
 {
     static int64_t now_us = NOW_US;
-    tb_compaction c = {.now_us = now_us += TB_US_PER_HOUR, .rows_min = draw(2) ? 0 : draw(200)};
+    tb_compaction c = {.now_us = now_us += TB_US_PER_HOUR, .rows_min = below(2) ? 0 : below(200)};
     tb_error err = {0};
-    int steps = (int)draw(40);
-    if (draw(2)) step_batch(ROLLED_BACK);
+    int steps = (int)below(40);
+    if (below(2)) step_batch(ROLLED_BACK);
     do
         ok(tb_store_compact(both[1].store, &c, &err));
     while (c.working && --steps > 0);
@@ -434,7 +434,7 @@ static bool issue(tb_store *store, int64_t account, int64_t month, tb_invoice *r
 /* An account's month becomes final in both, or is looked at as if: with all that is late of months before. */
 static void step_month(bool stays)
 {
-    const int64_t account = 1 + (int64_t)draw(ACCOUNTS), month = tb_month_from_day(now_hour / 24) - (int64_t)draw(3);
+    const int64_t account = 1 + (int64_t)below(ACCOUNTS), month = tb_month_from_day(now_hour / 24) - (int64_t)below(3);
     tb_invoice invoice[2];
     tb_code code[2];
     bool made[2];
@@ -456,7 +456,7 @@ static void step_month(bool stays)
 
 static void step(void)
 {
-    switch (draw(40)) {
+    switch (below(40)) {
     case 0:
     case 18: step_catalogue(); break;
     case 1: step_reopen(); break;
@@ -533,15 +533,15 @@ static void same_rows(const char *sql)
 /* A random view: the series and the bytes by region. */
 static void same_view(void)
 {
-    tb_view view = {.account = 1 + (int64_t)draw(ACCOUNTS), .zone = TB_ALL, .region = TB_ALL};
-    if (draw(2) && declared) {
-        view.zone = 1 + (int64_t)draw((uint64_t)declared);
+    tb_view view = {.account = 1 + (int64_t)below(ACCOUNTS), .zone = TB_ALL, .region = TB_ALL};
+    if (below(2) && declared) {
+        view.zone = 1 + (int64_t)below((uint64_t)declared);
         view.account = 1 + view.zone % ACCOUNTS;
     }
-    bool hourly = draw(2) != 0;
+    bool hourly = below(2) != 0;
     int64_t last = hourly ? now_hour : now_hour / 24;
-    uint32_t count = 1 + (uint32_t)draw(hourly ? 1000 : 60);
-    tb_range range = {last - (int64_t)count + 1 + (int64_t)draw(5), count, hourly};
+    uint32_t count = 1 + (uint32_t)below(hourly ? 1000 : 60);
+    tb_range range = {last - (int64_t)count + 1 + (int64_t)below(5), count, hourly};
     tb_series series[2];
     tb_geo *geo[2];
     size_t n[2];
@@ -568,16 +568,16 @@ static tb_period random_period(void)
 {
     static const char *const by[] = {"auto", "hour", "day", "month"};
     static const char *const compare[] = {"none", "previous", "year"};
-    const int64_t hours[] = {24, 7 * 24, 30 * 24, 90 * 24, (int64_t)draw(24 * 60) + 1};
-    const int64_t long_ago = hours[draw(5)], now_us = now_hour * TB_US_PER_HOUR;
-    const bool whole = draw(2) != 0;
+    const int64_t hours[] = {24, 7 * 24, 30 * 24, 90 * 24, (int64_t)below(24 * 60) + 1};
+    const int64_t long_ago = hours[below(5)], now_us = now_hour * TB_US_PER_HOUR;
+    const bool whole = below(2) != 0;
     char from[21] = {0}, to[21] = {0};
     tb_error err = {0};
     tb_period period;
     tb_time_format(now_us - long_ago * TB_US_PER_HOUR, from);
     tb_time_format(now_us, to);
     if (whole) from[10] = to[10] = 0;
-    const char *unit = by[whole ? draw(4) : draw(2)], *with = compare[draw(3)];
+    const char *unit = by[whole ? below(4) : below(2)], *with = compare[below(3)];
     const tb_period_query asked_for = {{from, strlen(from)}, {to, strlen(to)}, {unit, strlen(unit)},
                                        {with, strlen(with)}};
     ok(tb_period_resolve(&asked_for, now_us, &period, &err));
@@ -590,11 +590,11 @@ static void same_ranking(void)
     static const char *const orders[] = {"", "TotalBandwidthUsed", "-TotalBandwidthUsed", "CacheHitRate",
                                          "-CacheHitRate", "name", "-name", "TotalOriginTraffic",
                                          "AverageOriginResponseTime", "-TotalRequestsServed"};
-    tb_insights_query ask = {.scope = {1 + (int64_t)draw(ACCOUNTS), TB_ALL, draw(4) ? "" : "DE"},
+    tb_insights_query ask = {.scope = {1 + (int64_t)below(ACCOUNTS), TB_ALL, below(4) ? "" : "DE"},
                            .period = random_period(),
-                           .top = 1 + (int64_t)draw(6),
-                           .page = 1 + (int64_t)draw(2)};
-    const char *order = orders[draw(10)];
+                           .top = 1 + (int64_t)below(6),
+                           .page = 1 + (int64_t)below(2)};
+    const char *order = orders[below(10)];
     tb_error err = {0};
     tb_buf answer[3];
     ok(tb_insights_order_parse((tb_text){order, strlen(order)}, &ask.order, &err));
@@ -617,7 +617,7 @@ static void same_ranking(void)
 
 static void same_accounts(void)
 {
-    int64_t month = tb_month_from_day(now_hour / 24) - (int64_t)draw(2), *list[2];
+    int64_t month = tb_month_from_day(now_hour / 24) - (int64_t)below(2), *list[2];
     size_t n[2];
     tb_error err = {0};
     for (int i = 0; i < 2; i++)
@@ -682,7 +682,7 @@ static void compare(int at)
         return;
     }
     snprintf(one, sizeof one, "SELECT * FROM buckets WHERE zone=%d AND hour>='2026-11-01'",
-             1 + (int)draw(ZONES));
+             1 + (int)below(ZONES));
     same_rows(one);
     same_rows("SELECT day,country,sum(requests),sum(bytes) FROM countries GROUP BY 1,2");
     for (int i = 0; i < 4; i++)

@@ -4,6 +4,7 @@
  * TB_SEED reruns a failing run; the seed is printed at the start. */
 #include "store/clickhouse/private.h"
 #include "tollbook/calendar.h"
+#include "prop/random.h"
 #include "seed.h"
 #include "unit/usage_writer.h"
 
@@ -15,16 +16,6 @@
 #define MONTHS 3
 #define FIRST  ((2026 - 1970) * 12)
 #define ROWS   800
-
-static uint64_t state;
-
-static uint64_t draw(uint64_t below)
-{
-    uint64_t z = (state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % below;
-}
 
 /* --- what there is --- */
 
@@ -41,7 +32,7 @@ static void add_row(int64_t month, int64_t id, bool counts)
 {
     const int64_t hours = (tb_month_first_day(month + 1) - tb_month_first_day(month)) * 24;
     ck_assert_uint_lt(life.n, ROWS);
-    life.row[life.n].hour = tb_month_first_day(month) * 24 + (int64_t)draw((uint64_t)hours);
+    life.row[life.n].hour = tb_month_first_day(month) * 24 + (int64_t)below((uint64_t)hours);
     life.row[life.n].id = id;
     life.row[life.n++].counts = counts;
 }
@@ -60,21 +51,21 @@ static tb_code put(tb_store *store, const char *of, int64_t which, int64_t value
 
 static tb_code step(tb_store *store, void *ctx, tb_error *err)
 {
-    const int64_t month = FIRST + (int64_t)draw(MONTHS), span = life.next >> TB__CH_ID_BITS;
+    const int64_t month = FIRST + (int64_t)below(MONTHS), span = life.next >> TB__CH_ID_BITS;
     tb_code code = TB_OK;
     (void)ctx;
-    const uint64_t kind = draw(9);
+    const uint64_t kind = below(9);
     if (kind < 3) { /* committed, and perhaps one before it was undone */
-        const int64_t undone = (int64_t)draw(2);
+        const int64_t undone = (int64_t)below(2);
         if (undone) add_row(month, life.next, false);
         if (undone) code = put(store, "usage_gap_", life.next, life.next, err);
         life.last = life.next + undone;
         life.next = life.last + 1;
-        add_row(FIRST + (int64_t)draw(MONTHS), life.last, true);
+        add_row(FIRST + (int64_t)below(MONTHS), life.last, true);
     } else if (kind == 3) { /* cut off: a writer begins anew */
-        for (uint64_t i = draw(3); i; i--)
+        for (uint64_t i = below(3); i; i--)
             add_row(month, life.next++, false);
-        const int64_t from = (span + 1 + (int64_t)draw(3)) << TB__CH_ID_BITS;
+        const int64_t from = (span + 1 + (int64_t)below(3)) << TB__CH_ID_BITS;
         for (int64_t id = (span + 1) << TB__CH_ID_BITS; id < from; id += INT64_C(1) << TB__CH_ID_BITS) {
             add_row(month, id, false); /* of a file of which this one is an older copy */
             add_row(month, id + 1, false);
@@ -84,8 +75,8 @@ static tb_code step(tb_store *store, void *ctx, tb_error *err)
         life.next = from + 1;
     } else if (kind < 7) { /* compacted; or it fails */
         const int64_t id = (span + 1) << TB__CH_ID_BITS;
-        const bool good = draw(3);
-        const uint64_t cut = draw(2);
+        const bool good = below(3);
+        const uint64_t cut = below(2);
         for (uint64_t i = 0; i < cut; i++)
             add_row(month, life.next++, false);
         if (cut) code = put(store, "usage_gap_", life.last + 1, id - 1, err);
@@ -97,15 +88,15 @@ static tb_code step(tb_store *store, void *ctx, tb_error *err)
         life.next = life.last + 1;
     }
     if (kind == 8) { /* commits that failed, with the rest of their lives; some batches are at the end of one, and go on into the next */
-        const int64_t first = life.next += draw(2) ? TB__CH_LIFE_MAX - 2 : 0;
-        for (uint64_t tries = 1 + draw(3); tries; tries--) {
-            for (uint64_t rows = 1 + draw(3); rows; rows--)
+        const int64_t first = life.next += below(2) ? TB__CH_LIFE_MAX - 2 : 0;
+        for (uint64_t tries = 1 + below(3); tries; tries--) {
+            for (uint64_t rows = 1 + below(3); rows; rows--)
                 add_row(month, life.next++, false);
             life.next = ((life.next - 1) | TB__CH_LIFE_MAX) + 1;
         }
         code = put(store, "usage_gap_", first, life.next - 1, err);
-        if (draw(2)) life.next += TB__CH_LIFE_MAX - 2;
-        for (uint64_t rows = draw(4); rows; rows--)
+        if (below(2)) life.next += TB__CH_LIFE_MAX - 2;
+        for (uint64_t rows = below(4); rows; rows--)
             add_row(month, life.next++, true);
         life.last = life.next - 1;
     }
@@ -180,11 +171,11 @@ static bool counts(sqlite3 *db, const char *condition, size_t row)
 
 static void compare(tb_store *store, sqlite3 *db)
 {
-    const int64_t from = FIRST + (int64_t)draw(MONTHS), to = from + 1 + (int64_t)draw(MONTHS);
-    tb__ch_hours_of between = {tb__ch_month_hours(from).first + (int64_t)draw(500), tb__ch_month_hours(to).first - (int64_t)draw(200)};
+    const int64_t from = FIRST + (int64_t)below(MONTHS), to = from + 1 + (int64_t)below(MONTHS);
+    tb__ch_hours_of between = {tb__ch_month_hours(from).first + (int64_t)below(500), tb__ch_month_hours(to).first - (int64_t)below(200)};
     tb_buf *sql = tb__ch_start(store);
     tb_error err;
-    if (!draw(4)) between = TB__CH_EVER;
+    if (!below(4)) between = TB__CH_EVER;
     ck_assert_msg(tb__ch_put_months(store, sql, TB__CH_CELL, between, &err) == TB_OK, "%s", err.message);
     tb_buf_add(sql, "", 1);
     for (char *at = sql->data; (at = strpbrk(at, "[]"));)

@@ -3,22 +3,12 @@
 #ifndef TOLLBOOK_TESTS_STEPS_H
 #define TOLLBOOK_TESTS_STEPS_H
 
+#include "prop/random.h"
 #include "seed.h"
 
 #include <check.h>
 
 #define STEPS_LONG 40 /* times as many with TB_LONG=1 */
-
-static uint64_t steps_state;
-
-/* splitmix64 */
-static inline uint64_t draw(uint64_t below)
-{
-    uint64_t z = (steps_state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return (z ^ (z >> 31)) % below;
-}
 
 static inline int steps_of(int usual)
 {
@@ -28,7 +18,7 @@ static inline int steps_of(int usual)
 /* The program's exit status. */
 static inline int steps_run(const char *name, const TTest *test)
 {
-    steps_state = test_seed();
+    state = test_seed();
     Suite *suite = suite_create(name);
     TCase *t = tcase_create(name);
     tcase_set_timeout(t, 0);

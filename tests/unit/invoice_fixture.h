@@ -8,16 +8,9 @@
 #include <string.h>
 
 #include "tollbook/invoice.h"
+#include "unit/decimals.h"
 
 #define FIXTURE_MONTH 681 /* October 2026 */
-
-static inline tb_decimal dec(const char *text)
-{
-    tb_decimal value;
-    ck_assert_msg(tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, NULL) == TB_OK,
-                  "%s", text);
-    return value;
-}
 
 static inline tb_sum summed(const char *text)
 {

@@ -8,6 +8,9 @@
 
 #define PRINT_SHA256 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
+#define HAS(text, part)   ck_assert_msg(strstr(text, part) != NULL, "lacks %s", part)
+#define LACKS(text, part) ck_assert_msg(strstr(text, part) == NULL, "has %s", part)
+
 typedef struct print_fixture {
     fixture f;
     tb_party seller, buyer;

@@ -4,6 +4,7 @@
 
 #include "billing/draft.h"
 #include "tollbook/calendar.h"
+#include "unit/decimals.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -80,14 +81,6 @@ static tb_bill_balancer balancers[MOST];
 static tb_bill bill;
 
 /* --- writing a month --- */
-
-static tb_decimal dec(const char *text)
-{
-    tb_decimal value;
-    ck_assert_int_eq(tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, NULL),
-                     TB_OK);
-    return value;
-}
 
 /* Adds a part that ends at that hour of the month. */
 static void part_until(int hour, int book)
@@ -250,7 +243,7 @@ static void rate(void)
         rows_sum_to_their_line(&bill.lines[i]);
 }
 
-static void is(tb_buf *have, const char *wanted)
+static void text_is(tb_buf *have, const char *wanted)
 {
     tb_buf_add(have, "", 1);
     ck_assert(!have->failed);
@@ -264,7 +257,7 @@ static void lines_are(const char *wanted)
     tb_buf_init(&have, 65536, NULL);
     for (size_t i = 0; i < bill.n_lines; i++)
         put_line(&have, &bill.lines[i]);
-    is(&have, wanted);
+    text_is(&have, wanted);
 }
 
 static void rows_are(size_t line, const char *wanted)
@@ -274,7 +267,7 @@ static void rows_are(size_t line, const char *wanted)
     ck_assert_uint_lt(line, bill.n_lines);
     for (size_t i = 0; i < bill.lines[line].n_tiers; i++)
         put_row(&have, &bill.lines[line].tiers[i]);
-    is(&have, wanted);
+    text_is(&have, wanted);
 }
 
 static void shares_are(const char *wanted)
@@ -289,7 +282,7 @@ static void shares_are(const char *wanted)
         put_fixed(&have, s->amount);
         tb_buf_str(&have, "\n");
     }
-    is(&have, wanted);
+    text_is(&have, wanted);
 }
 
 static void unpriced_are(const char *wanted)
@@ -302,7 +295,7 @@ static void unpriced_are(const char *wanted)
         put(&have, tb_decimal_from_int(u->quantity));
         tb_buf_fmt(&have, "%s: %s\n", u->unit, u->reason);
     }
-    is(&have, wanted);
+    text_is(&have, wanted);
 }
 
 static void put_sum(tb_buf *out, tb_sum sum)
@@ -324,7 +317,7 @@ static void totals_are(const char *wanted)
     put_sum(&have, bill.exact);
     put(&have, bill.residual);
     have.len--;
-    is(&have, wanted);
+    text_is(&have, wanted);
 }
 
 static void refused(tb_code code, const char *field, const char *message)

@@ -1,5 +1,6 @@
 /* book.h: what a price book may say, and every way to be refused, with the path and the reason. */
 #include "tollbook/book.h"
+#include "unit/decimals.h"
 
 #include <check.h>
 #include <sodium.h>
@@ -39,13 +40,6 @@ static void refused(const char *text, const char *field, const char *message)
 #define TIERS(list)       VOLUME("\"tiers\":[" list "]")
 #define BALANCER(members) BOOK("\"load_balancer\":{\"monthly_fee\":\"9.50\"," members "}")
 #define FROM_0_MILLIONS   "{\"from_millions\":0,\"to_millions\":null,\"price_per_million\":\"0.6\"}"
-
-static void is(tb_decimal value, const char *expected)
-{
-    char text[TB_DECIMAL_TEXT_MAX];
-    *tb_decimal_put(text, value) = 0;
-    ck_assert_str_eq(text, expected);
-}
 
 static void units_are(tb_i128 units, int64_t expected)
 {

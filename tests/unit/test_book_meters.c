@@ -1,5 +1,6 @@
 /* book.h: meters, fees and bandwidth.percentile of a price book, and every way to be refused. */
 #include "tollbook/book.h"
+#include "unit/decimals.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -30,13 +31,6 @@ static void refused(const char *text, const char *field, const char *message)
     ck_assert_msg(strstr(err.message, message) != NULL, "%s", err.message);
     ck_assert_uint_ge(err.byte, 1);
     ck_assert_uint_le(err.byte, strlen(text) + 1);
-}
-
-static void is(tb_decimal value, const char *expected)
-{
-    char text[TB_DECIMAL_TEXT_MAX];
-    *tb_decimal_put(text, value) = 0;
-    ck_assert_str_eq(text, expected);
 }
 
 /* The example that the documents show. */

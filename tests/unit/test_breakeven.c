@@ -1,18 +1,11 @@
 /* breakeven.h: crossings, overlaps, jumps, blocks, minimum, and what is refused. */
 #include "tollbook/solve.h"
+#include "unit/decimals.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static tb_decimal dec(const char *text)
-{
-    tb_decimal value;
-    ck_assert_int_eq(tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, NULL),
-                     TB_OK);
-    return value;
-}
 
 /* A book of load balancers alone: a fee, and "threshold price flat" tiers. */
 static tb_book book(const char *fee, tb_tier_mode mode)

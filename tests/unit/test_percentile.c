@@ -7,23 +7,9 @@
 #include <string.h>
 
 #include "tollbook/calendar.h"
+#include "unit/decimals.h"
 
 static uint64_t bytes[TB_PERCENTILE_BUCKETS_MAX], requests[TB_PERCENTILE_BUCKETS_MAX];
-
-static tb_decimal dec(const char *text)
-{
-    tb_decimal value;
-    ck_assert_int_eq(tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, NULL),
-                     TB_OK);
-    return value;
-}
-
-static void is(tb_decimal value, const char *expected)
-{
-    char text[TB_DECIMAL_TEXT_MAX];
-    *tb_decimal_put(text, value) = 0;
-    ck_assert_str_eq(text, expected);
-}
 
 /* n buckets of 1..n Mbit/s, an hour each, in an order of no meaning. */
 static tb_percentile_ask rising(uint32_t n)

@@ -9,7 +9,6 @@
 
 #include "seed.h"
 
-#define HAS(text, part) ck_assert_msg(strstr(text, part) != NULL, "lacks %s", part)
 
 /* What Debian's cairo and fontconfig keep is theirs: some 800 bytes of some documents, and caches. */
 const char *__lsan_default_suppressions(void);

@@ -1,5 +1,6 @@
 /* billing/rates.h: a book's rate, as tiers in the units of the catalogue's meter. */
 #include "billing/rates.h"
+#include "unit/decimals.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -18,13 +19,6 @@ static const tb_meter gauge = {.id = "storage",
                                .dimension = {"region"}};
 static const tb_meter port = {
     .id = "port", .kind = TB_METER_SAMPLE, .unit = "byte", .display_unit = "GB", .display_per = 1000000000, .interval = 300};
-
-static tb_decimal dec(const char *text)
-{
-    tb_decimal value;
-    ck_assert_int_eq(tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, NULL), TB_OK);
-    return value;
-}
 
 /* Two tiers that meet at `edge`; a meter's rate of them. */
 typedef struct made {

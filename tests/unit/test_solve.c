@@ -9,6 +9,7 @@
 
 #include "tollbook/forecast.h"
 #include "tollbook/calendar.h"
+#include "unit/decimals.h"
 
 #define GB INT64_C(1000000000)
 
@@ -26,21 +27,6 @@ static const tb_book *under[2];
 static tb_portfolio *portfolio;
 static tb_price_list list;
 static tb_bill_part part;
-
-static tb_decimal dec(const char *value)
-{
-    tb_decimal ret;
-    ck_assert_int_eq(tb_decimal_parse(value, strlen(value), TB_DECIMAL_SCALE_MAX, &ret, NULL),
-                     TB_OK);
-    return ret;
-}
-
-static void is(tb_decimal value, const char *expected)
-{
-    char shown[TB_DECIMAL_TEXT_MAX];
-    *tb_decimal_put(shown, value) = 0;
-    ck_assert_str_eq(shown, expected);
-}
 
 static void begin(void)
 {

@@ -1,5 +1,6 @@
 /* tariff.h: what a month costs, stretch by stretch and many at once. */
 #include "tollbook/tariff.h"
+#include "unit/decimals.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -8,21 +9,6 @@
 #include <string.h>
 
 #define M INT64_C(1000000)
-
-static tb_decimal dec(const char *text)
-{
-    tb_decimal value;
-    ck_assert_int_eq(tb_decimal_parse(text, strlen(text), TB_DECIMAL_SCALE_MAX, &value, NULL),
-                     TB_OK);
-    return value;
-}
-
-static void is(tb_decimal value, const char *expected)
-{
-    char text[TB_DECIMAL_TEXT_MAX];
-    *tb_decimal_put(text, value) = 0;
-    ck_assert_str_eq(text, expected);
-}
 
 /* The last tier added was open; from here on it ends where the new one starts. */
 static void add_tier(tb_tiers *t, int64_t from, const char *price, const char *flat)

@@ -1,5 +1,6 @@
 /* whatif/patch.h: RFC 7396, its own examples and what documents of ours add. */
 #include "whatif/patch.h"
+#include "unit/budget.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -100,21 +101,6 @@ START_TEST(depth_is_the_documents_own)
 END_TEST
 
 /* --- memory --- */
-
-typedef struct budget {
-    int left;
-} budget;
-
-static void *limited(void *ctx, void *ptr, size_t old, size_t size)
-{
-    budget *b = ctx;
-    (void)old;
-    if (size == 0) {
-        free(ptr);
-        return NULL;
-    }
-    return b->left-- > 0 ? realloc(ptr, size) : NULL;
-}
 
 START_TEST(every_allocation_may_fail)
 {

@@ -1,5 +1,6 @@
 /* whatif.h: scenarios, and what their patches make of books. */
 #include "tollbook/whatif.h"
+#include "unit/budget.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -330,21 +331,6 @@ START_TEST(a_patch_that_makes_no_book_is_refused_with_the_path)
 END_TEST
 
 /* --- memory --- */
-
-typedef struct budget {
-    int left;
-} budget;
-
-static void *limited(void *ctx, void *ptr, size_t old, size_t size)
-{
-    budget *b = ctx;
-    (void)old;
-    if (size == 0) {
-        free(ptr);
-        return NULL;
-    }
-    return b->left-- > 0 ? realloc(ptr, size) : NULL;
-}
 
 START_TEST(every_allocation_may_fail)
 {

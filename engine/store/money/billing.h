@@ -291,7 +291,7 @@ TB_MUST_USE tb_code tb__span_put(tb_store *store, tb__statement put, int64_t id,
                                  int64_t to_us, tb_error *err);
 TB_MUST_USE tb_code tb__book_spans_rebuild(tb_store *store, tb_error *err);
 
-/* --- bill_input.c --- */
+/* --- bill_bytes.c --- */
 
 /* The settings and terms by which the bytes of a span are billed. */
 typedef struct tb__rate {
@@ -307,8 +307,6 @@ tb__rate tb__rate_at(const tb__billing *billing, const tb__billed_zone *zone, in
 TB_MUST_USE tb_code tb__fail_by(const tb__billing *billing, uint32_t fault, tb_error *err);
 /* NULL: TB_E_CORRUPT. */
 const tb__billed_place *tb__place_of(const tb__billing *billing, int64_t edge, tb_error *err);
-/* Months that can be billed; else TB_E_VALIDATION. */
-TB_MUST_USE tb_code tb__check_bill_month(int64_t month, tb_error *err);
 
 /* --- balancers.c --- */
 
@@ -337,6 +335,8 @@ TB_MUST_USE tb_code tb__origins_make(const tb__billing *billing, int64_t month, 
 
 /* --- bill_input.c --- */
 
+/* Months that can be billed; else TB_E_VALIDATION. */
+TB_MUST_USE tb_code tb__check_bill_month(int64_t month, tb_error *err);
 /* An account's month without taxes, and without what agreed.c adds; usage before usage_us. In the caller's snapshot. */
 TB_MUST_USE tb_code tb__usage_input(tb_store *store, const tb_bill_query *query, int64_t usage_us,
                                     tb_bill_source *ret_source, tb_error *err);

@@ -62,6 +62,8 @@ class Charges(Ledger):
         self.assertEqual((note["kind"], note["subtotal"], note["total"], second["subtotal"]), ("credit_note", "-20.00", "-24.00", "50.00"))
         self.assertEqual([(one["due"], one["invoice"]) for one in self.listed()], [("-40.00", first["number"]), ("-40.00", first["number"])])
         self.assertIn("has billed it", self.charge("drop", 2, status=2).err)
+        page = self.run_tool("invoice", "--db", "t.db", "--number", note["number"], "--format", "html", now=DECEMBER).out
+        self.assertRegex(page, "Less credits already given(<[^>]*>)*80.00<")
         void = ("invoice", "--db", "t.db", "--void")
         self.run_tool(*void, note["number"], now=DECEMBER)
         self.assertEqual([one["due"] for one in self.listed()], ["0.00", "0.00"])
