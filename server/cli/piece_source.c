@@ -125,7 +125,6 @@ static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last
     base_fetch f;
     tb_code code = base_fetch_open(&f, &server, to, 0600, err);
     if (code) return code;
-    f.control = true;
     f.show = show_base;
     f.ctx = &s->progress;
     code = fetch_base(&f, err);
@@ -133,7 +132,7 @@ static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last
         const tb_error why = *err;
         (void)!tb_fail(err, code, NULL, "%.200s: %.300s", s->client.url, why.message);
     }
-    if (!code) code = base_fetch_check(&f, tb_store_verify, ret_last, err);
+    ret_last->number = f.piece;
     base_fetch_close(&f);
     return code;
 }
@@ -154,6 +153,7 @@ tb_code piece_source_base(piece_source *s, const char *to, tb_piece *ret_last, t
     meter_init(&s->progress, "base");
     tb_code code = s->remote ? download_base(s, to, ret_last, err) : open_file(s, err);
     if (!code && !s->remote) code = tb_store_backup_base(s->store, to, show_base, &s->progress, ret_last, err);
+    if (!code) code = base_check(to, ret_last->number, true, tb_store_verify, ret_last, err);
     meter_end(&s->progress);
     return code;
 }
