@@ -99,7 +99,6 @@ static tb_code read_server(piece_source *s, const tb_piece *after, int64_t wait_
 static void show_base(void *ctx, uint64_t done, uint64_t total)
 {
     if (total > 0) meter_share(ctx, done, total);
-    else if (done > 0) meter_check(ctx, done);
 }
 
 /* As long as bytes come now and then, and the server may still have this base. */

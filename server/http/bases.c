@@ -155,9 +155,8 @@ static tb_code make_base(const bases *b, stopping *s, base *one, tb_error *err)
     tb_code code = tb_store_backup_base(s->store, path, look_at_stop, s, &last, err);
     if (!code) one->piece = last.number;
     if (!code) code = open_base(path, one, err);
-    if (!code) code = hash_base(path, s, one, err);
     unlink(path);
-    return code;
+    return code ? code : hash_base(path, s, one, err);
 }
 
 /* Whether a copy that begins with the kept base has all up to this piece, and finds those after it. */

@@ -274,10 +274,12 @@ static void verify(copy_server *c)
         message_error("%s does not agree with itself: %s (%" PRIu64 " differences). Stop this server, remove the file and start it "
                     "again: a new copy is made. If that has the same, so has the primary's file: verify that.",
                     c->server->options.db, first, differences);
-    } else if (atomic_exchange(&c->unverified, false)) {
-        seed_verified(c->server->options.db);
-        message_note("%s is verified", c->server->options.db);
+        return;
     }
+    atomic_store(&c->unverified, false);
+    if (!seed_is_unverified(c->server->options.db)) return;
+    seed_verified(c->server->options.db);
+    message_note("%s is verified", c->server->options.db);
 }
 
 static void *run_verifier(void *arg)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PATH_TEXT_MAX 4096
 #define QUIET_S    3600L /* the primary makes the base first */
 #define WRITE_STEP ((uint64_t)8 << 20)
 
@@ -112,6 +113,16 @@ static void keep_first(void *ctx, const char *sentence)
     if (!first[0] && strncmp(sentence, TB_NOTE, sizeof TB_NOTE - 1) != 0) snprintf(first, 200, "%s", sentence);
 }
 
+void base_remove_log(const char *path)
+{
+    static const char *const ends[] = {"-wal", "-shm"};
+    char beside[PATH_TEXT_MAX + 8];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
+        unlink(beside);
+    }
+}
+
 tb_code base_check(const char *path, int64_t piece, bool control, tb_check check, tb_piece *ret_last, tb_error *err)
 {
     const tb_store_options reader = {.control = control, .copy = true};
@@ -130,6 +141,7 @@ tb_code base_check(const char *path, int64_t piece, bool control, tb_check check
     if (!code && differences)
         code = tb_fail(err, TB_E_DIFFERENT, NULL, "The base does not agree with itself: %s", first);
     tb_store_close(store);
+    base_remove_log(path); /* empty: a reader made it */
     *ret_last = now.last;
     return code;
 }

@@ -31,6 +31,8 @@ void base_fetch_close(base_fetch *f); /* the file stays */
  * on, unless that is final: a refusal that will not change by itself, or a file that cannot be written. */
 TB_MUST_USE tb_code base_fetch_try(base_fetch *f, tb_error *err);
 bool base_fetch_is_final(const base_fetch *f, tb_code code);
+/* Removes a database's log, and that log's index. */
+void base_remove_log(const char *path);
 /* Opens a whole base. *ret_last: its newest piece; TB_E_DIFFERENT: that is not `piece`, or `check` (NULL: there is none) finds that
  * it does not agree with itself. control: usage on servers is left out. */
 TB_MUST_USE tb_code base_check(const char *path, int64_t piece, bool control, tb_check check, tb_piece *ret_last, tb_error *err);

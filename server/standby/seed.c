@@ -52,16 +52,6 @@ static tb_code fetch_whole(seed *s, tb_error *err)
     }
 }
 
-static void remove_beside(const char *path)
-{
-    static const char *const ends[] = {"-wal", "-shm"};
-    char beside[PATH_TEXT_MAX + 8];
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
-        unlink(beside);
-    }
-}
-
 static tb_code sync_folder(const char *path, tb_error *err)
 {
     char folder[PATH_TEXT_MAX];
@@ -107,11 +97,10 @@ static tb_code finish(const seed *s, tb_error *err)
     const seed_options *o = s->options;
     tb_piece last;
     tb_code code = base_check(s->partial, s->base.piece, false, NULL, &last, err);
-    remove_beside(s->partial);
     if (code) return code;
     /* The log of a file that was there before is gone for good before the new file has its name: after a crash it would be read as
      * the new file's. What files beside say (also of rejoin.c) is on disk then, too. */
-    remove_beside(o->db);
+    base_remove_log(o->db);
     code = mark_unverified(o->db, err);
     if (!code) code = sync_folder(o->db, err);
     if (code) return code;
@@ -130,12 +119,15 @@ tb_code seed_copy(const seed_options *options, tb_error *err)
     if (code) return code;
     s.base.show = say_progress;
     s.base.ctx = &s;
-    remove_beside(s.partial);
+    base_remove_log(s.partial);
     options->note(access(options->db, F_OK) == 0 ? "%s is replaced: a new copy is made from %s" : "%s is not there: it is made from %s",
                   options->db, options->link.url);
     code = fetch_whole(&s, err);
     if (!code) code = finish(&s, err);
-    if (code) unlink(s.partial);
+    if (code) {
+        unlink(s.partial);
+        base_remove_log(s.partial);
+    }
     base_fetch_close(&s.base);
     return code;
 }
