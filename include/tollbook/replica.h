@@ -110,8 +110,8 @@ TB_MUST_USE tb_code tb_store_mark_base(const char *path, tb_error *err);
 /* Whether the pieces that were applied last, or a part of them, changed keys. */
 bool tb_store_applied_keys(const tb_store *store);
 
-/* A copy to begin with (tb_store_backup), which keeps the newest piece alone. ret_last: it, without data. TB_E_NOT_FOUND:
- * replication is off. */
+/* A copy to begin with, in a new file (TB_E_IO where it exists), which is neither verified nor synced. ret_last: its newest piece,
+ * without data. TB_E_NOT_FOUND: replication is off. TB_E_STOPPED: tb_store_stop_backup. */
 TB_MUST_USE tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
                                          tb_error *err);
 

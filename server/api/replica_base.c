@@ -53,6 +53,7 @@ static void answer_base(request *r, sending *s, uint64_t from)
     snprintf(s->range, sizeof s->range, "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, from, b->size - 1, b->size);
     *h++ = "ETag", *h++ = b->tag;
     *h++ = "Tollbook-Piece", *h++ = s->piece;
+    *h++ = "Tollbook-Hash", *h++ = b->hash;
     *h++ = "Accept-Ranges", *h++ = "bytes";
     if (from) *h++ = "Content-Range", *h++ = s->range;
     request_answer_stream(r, (stream_source){.fill = read_more, .ctx = s, .len = b->size - from}, "application/octet-stream");

@@ -239,7 +239,10 @@ static tb_code name_base(follower *f, tb_error *err)
     tb_archive_name(&file, name);
     tb_code code = after_file_add(&f->after, name, err);
     if (code) return code;
-    if (renameat(f->dir.fd, BASE_NAME, f->dir.fd, name) != 0)
+    const int fd = openat(f->dir.fd, BASE_NAME, O_RDONLY | O_CLOEXEC);
+    const bool synced = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0) close(fd);
+    if (!synced || renameat(f->dir.fd, BASE_NAME, f->dir.fd, name) != 0)
         return tb_fail(err, TB_E_IO, NULL, "%.200s/%s: %s.", f->path, name, strerror(errno));
     code = sync_folder(f, err);
     if (code) return code;

@@ -99,7 +99,6 @@ static tb_code read_server(piece_source *s, const tb_piece *after, int64_t wait_
 static void show_base(void *ctx, uint64_t done, uint64_t total)
 {
     if (total > 0) meter_share(ctx, done, total);
-    else if (done > 0) meter_check(ctx, done);
 }
 
 /* As long as bytes come now and then, and the server may still have this base. */
@@ -125,7 +124,6 @@ static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last
     base_fetch f;
     tb_code code = base_fetch_open(&f, &server, to, 0600, err);
     if (code) return code;
-    f.control = true;
     f.show = show_base;
     f.ctx = &s->progress;
     code = fetch_base(&f, err);
@@ -133,7 +131,7 @@ static tb_code download_base(piece_source *s, const char *to, tb_piece *ret_last
         const tb_error why = *err;
         (void)!tb_fail(err, code, NULL, "%.200s: %.300s", s->client.url, why.message);
     }
-    if (!code) code = base_fetch_check(&f, tb_store_verify, ret_last, err);
+    ret_last->number = f.piece;
     base_fetch_close(&f);
     return code;
 }
@@ -154,6 +152,7 @@ tb_code piece_source_base(piece_source *s, const char *to, tb_piece *ret_last, t
     meter_init(&s->progress, "base");
     tb_code code = s->remote ? download_base(s, to, ret_last, err) : open_file(s, err);
     if (!code && !s->remote) code = tb_store_backup_base(s->store, to, show_base, &s->progress, ret_last, err);
+    if (!code) code = base_check(to, ret_last->number, true, tb_store_verify, ret_last, err);
     meter_end(&s->progress);
     return code;
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "http/replicas.h"
+#include "standby/seed.h"
 #include "tollbook/replica.h"
 
 #define LOOK_MS  10      /* between two looks for the answer */
@@ -217,7 +218,10 @@ static int promote_file(const cli_call *call, int64_t now_us)
     int64_t epoch = 0;
     tb_code code = tb_store_open(cli_text(call, "db"), &options, &store, &err);
     if (code) return cli_fail(call, NULL, &err);
-    code = check_listed(call, store, &err);
+    if (seed_is_unverified(cli_text(call, "db")) && !cli_given(call, "force"))
+        code = tb_fail(&err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy has not been verified since it was made, which its server does. "
+                       "--force promotes it all the same.");
+    if (!code) code = check_listed(call, store, &err);
     if (!code) code = tb_store_promote(store, "", &epoch, &err);
     if (!code) tb_store_checkpoint(store, true);
     tb_store_close(store);

@@ -111,7 +111,7 @@ int cli_read_standby(const cli_call *call, server_options *o)
 
 int cli_seed_standby(const cli_call *call, server_options *o)
 {
-    seed_options options = {.link = o->copy.link, .db = o->db, .check = tb_verify, .note = message_note, .warn = message_error};
+    seed_options options = {.link = o->copy.link, .db = o->db, .note = message_note, .warn = message_error};
     tb_error err;
     if (!o->copy.link.url) return 0;
     epochs_choose(&o->copy.link);

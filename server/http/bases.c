@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "http/clock.h"
 
@@ -112,6 +113,26 @@ static tb_code io_failed(tb_error *err, const char *path)
     return tb_fail(err, errno == ENOSPC ? TB_E_DISK_FULL : TB_E_IO, NULL, "%.300s: %s.", path, strerror(errno));
 }
 
+/* A follower compares it with what came. */
+static tb_code hash_base(const char *path, const stopping *s, base *one, tb_error *err)
+{
+    static char block[(size_t)256 << 10]; /* one base is made at a time */
+    XXH128_canonical_t hash;
+    XXH3_state_t *state = XXH3_createState();
+    ssize_t n = 1;
+    if (!state) return tb_no_memory(err);
+    XXH3_128bits_reset(state);
+    for (uint64_t at = 0; at < one->size && n > 0 && !s->stop(s->ctx); at += (uint64_t)n) {
+        n = pread(one->fd, block, sizeof block, (off_t)at);
+        if (n > 0) XXH3_128bits_update(state, block, (size_t)n);
+    }
+    XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state));
+    XXH3_freeState(state);
+    sodium_bin2hex(one->hash, sizeof one->hash, hash.digest, sizeof hash.digest);
+    if (n <= 0) return io_failed(err, path);
+    return s->stop(s->ctx) ? tb_fail(err, TB_E_STOPPED, NULL, "The base was stopped.") : TB_OK;
+}
+
 static tb_code open_base(const char *path, base *one, tb_error *err)
 {
     struct stat is;
@@ -135,7 +156,7 @@ static tb_code make_base(const bases *b, stopping *s, base *one, tb_error *err)
     if (!code) one->piece = last.number;
     if (!code) code = open_base(path, one, err);
     unlink(path);
-    return code;
+    return code ? code : hash_base(path, s, one, err);
 }
 
 /* Whether a copy that begins with the kept base has all up to this piece, and finds those after it. */

@@ -8,12 +8,14 @@
 #include "tollbook/replica.h"
 
 #define BASE_KEPT_US INT64_C(600000000)
+#define BASE_HASH    33 /* bytes of a hash as text, its end included */
 
 typedef struct base {
     int fd;
     uint64_t size;
     int64_t piece; /* the newest that it has */
     char tag[56];  /* its ETag, quoted */
+    char hash[BASE_HASH]; /* XXH3-128 of its bytes, in hexadecimal digits */
     int64_t made_us, used_us; /* monotonic */
     unsigned users;
 } base;

@@ -13,6 +13,7 @@
 #include "http/message.h"
 #include "http/replicas.h"
 #include "http/server.h"
+#include "standby/seed.h"
 
 #define VERIFY_FIRST 240 /* bytes of the first difference */
 
@@ -32,6 +33,7 @@ struct copy_server {
     bool stopping;
     atomic_bool stop_verify;
     _Atomic uint64_t differences;
+    atomic_bool unverified; /* it has not been verified since it was fetched */
 };
 
 /* It ends soon; copy_stop waits for it. */
@@ -82,6 +84,9 @@ static tb_code check_promotion(const copy_server *c, tb_error *err)
     if (standby_ended(c->standby) || copy_differences(c))
         return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy follows no longer, or does not agree with itself, as the server's "
                        "log says: what the primary wrote since then would be lost. %s", all_the_same);
+    if (atomic_load(&c->unverified))
+        return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "This copy has not been verified since it was made, which the server does now: "
+                       "wait until /readyz no longer says so. %s", all_the_same);
     if (copy_follows(c) && standby_lacks(c->standby) && lag_us >= c->options.max_lag_us)
         return tb_fail(err, TB_E_REPLICA_NOT_PROMOTED, NULL, "Its primary %.100s answers and has more: this copy is up to %" PRId64 " ms "
                        "behind, and that would be lost. Wait, or stop the primary. %s", copy_primary(c), lag_us / 1000, all_the_same);
@@ -187,6 +192,7 @@ tb_code copy_open(server *s, copy_server **ret, tb_error *err)
     if (!c) return tb_no_memory(err);
     c->server = s;
     c->options = s->options.copy;
+    atomic_init(&c->unverified, seed_is_unverified(s->options.db));
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->promoting, NULL);
     pthread_condattr_t attr;
@@ -227,8 +233,9 @@ static void verify(copy_server *c)
     char first[VERIFY_FIRST] = "";
     uint64_t differences = 0;
     tb_code code = tb_store_open(c->server->options.db, &(tb_store_options){.copy = true}, &store, &err);
-    if (!code && tb_store_schema_of(store) < tb_store_schema()) { /* the primary's upgrade is waited for */
+    if (!code && tb_store_schema_of(store) < tb_store_schema()) { /* it cannot be verified before the primary's upgrade */
         tb_store_close(store);
+        atomic_store(&c->unverified, false);
         return;
     }
     if (!code) {
@@ -242,10 +249,16 @@ static void verify(copy_server *c)
         return;
     }
     atomic_store(&c->differences, differences);
-    if (differences)
+    if (differences) {
         message_error("%s does not agree with itself: %s (%" PRIu64 " differences). Stop this server, remove the file and start it "
-                    "again: a new copy is made.",
+                    "again: a new copy is made. If that has the same, so has the primary's file: verify that.",
                     c->server->options.db, first, differences);
+        return;
+    }
+    atomic_store(&c->unverified, false);
+    if (!seed_is_unverified(c->server->options.db)) return;
+    seed_verified(c->server->options.db);
+    message_note("%s is verified", c->server->options.db);
 }
 
 static void *run_verifier(void *arg)
@@ -333,6 +346,7 @@ tb_code copy_ready(const copy_server *c, tb_error *err)
     if (standby_ended(c->standby))
         return tb_fail(err, TB_E_BUSY, NULL, "This copy follows its primary no longer. %s", log);
     if (copy_differences(c)) return tb_fail(err, TB_E_BUSY, NULL, "This copy does not agree with itself. %s", log);
+    if (atomic_load(&c->unverified)) return tb_fail(err, TB_E_BUSY, NULL, "This copy is new, and is being verified.");
     if (lag_us < c->options.max_lag_us) return TB_OK;
     return tb_fail(err, TB_E_BUSY, NULL, "This copy is known to have all that is older than %" PRId64 " ms, and may be %" PRId64
                    " ms behind.", lag_us / 1000, c->options.max_lag_us / 1000);

@@ -1,6 +1,7 @@
 /* The server of a copy: a standby, or a read replica. The pieces that its thread (standby/standby.h) fetches are applied by
  * the writer, one in each transaction, and are in force before the next one like a local commit. Nothing else writes.
- * Another thread verifies the whole copy at the start and then each hour. */
+ * Another thread verifies the whole copy at the start and then each hour. A copy that was fetched at this start, or is still
+ * unverified from an earlier one, is not ready before. */
 #ifndef TOLLBOOK_SERVER_HTTP_COPY_H
 #define TOLLBOOK_SERVER_HTTP_COPY_H
 
@@ -33,7 +34,7 @@ TB_MUST_USE tb_code copy_promote(copy_server *c, bool force, int64_t *ret_epoch,
 /* Any thread; c is not NULL. */
 void copy_use_key(copy_server *c, const char *key); /* in place of the one of its options */
 int64_t copy_lag_us(const copy_server *c);
-/* TB_OK while it follows, is less than max_lag behind and verifies; else TB_E_BUSY and a sentence. */
+/* TB_OK while it follows, is verified and less than max_lag behind; else TB_E_BUSY and a sentence. */
 TB_MUST_USE tb_code copy_ready(const copy_server *c, tb_error *err);
 bool copy_follows(const copy_server *c); /* its primary answered last time */
 uint64_t copy_differences(const copy_server *c); /* that the last verification found */

@@ -13,7 +13,8 @@
 
 #define CONNECT_MS 5000L
 #define BODY_MAX   ((size_t)1 << 20) /* of an answer that is kept whole */
-#define QUIET_S 30L
+#define QUIET_S    30L
+#define BUFFER     (256L << 10)       /* of a connection: a base comes in large pieces */
 #define POLL_MS    1000
 #define FINISH_POLL_MS  5
 #define FINISH_QUIET_US INT64_C(50000)  /* what has not come by then has not arrived */
@@ -124,6 +125,13 @@ static uint64_t number_of(const char *text, size_t len)
     return number;
 }
 
+static void keep_text(const char *value, size_t len, char *out, size_t room)
+{
+    if (len >= room) return;
+    memcpy(out, value, len);
+    out[len] = 0;
+}
+
 static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
 {
     primary_link *l = ctx;
@@ -135,9 +143,10 @@ static size_t take_header(char *bytes, size_t size, size_t n, void *ctx)
         l->piece = (int64_t)number_of(value, n_value);
     } else if ((value = header_value(bytes, len, "Tollbook-Replica-Lag-Ms", &n_value))) {
         l->lag_ms = (int64_t)number_of(value, n_value);
-    } else if ((value = header_value(bytes, len, "ETag", &n_value)) && n_value < sizeof l->tag) {
-        memcpy(l->tag, value, n_value);
-        l->tag[n_value] = 0;
+    } else if ((value = header_value(bytes, len, "ETag", &n_value))) {
+        keep_text(value, n_value, l->tag, sizeof l->tag);
+    } else if ((value = header_value(bytes, len, "Tollbook-Hash", &n_value))) {
+        keep_text(value, n_value, l->hash, sizeof l->hash);
     } else if ((value = header_value(bytes, len, "Content-Length", &n_value)) && !l->whole) {
         l->whole = number_of(value, n_value);
     } else if ((value = header_value(bytes, len, "Content-Range", &n_value))) {
@@ -188,6 +197,7 @@ static void prepare_exchange(primary_link *l, const link_request *q, const char 
     curl_easy_reset(curl);
     outbound_prepare_job(curl, url, l->options.ca);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, BUFFER);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, 5L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, 5L);
@@ -233,7 +243,7 @@ static tb_code exchange(primary_link *l, const link_request *request, tb_error *
     l->status = 0;
     l->piece = l->lag_ms = 0;
     l->whole = 0;
-    l->tag[0] = 0;
+    l->tag[0] = l->hash[0] = 0;
     l->body.len = 0;
     l->body.failed = l->refused = false;
     l->take = request->take;

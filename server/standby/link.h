@@ -14,6 +14,7 @@
 
 #define LINK_NAME_MAX 64 /* letters, digits, dots, underscores and hyphens */
 #define LINK_TAG_MAX  128
+#define LINK_HASH     33 /* bytes of a hash as text, its end included */
 #define LINK_URL_MAX  200
 #define LINK_KEY_MAX  1000
 #define LINK_URLS_MAX 8
@@ -47,6 +48,7 @@ typedef struct primary_link {
     int64_t lag_ms; /* Tollbook-Replica-Lag-Ms, of a standby; else 0 */
     uint64_t whole; /* length of the whole, from Content-Range or Content-Length; 0: not told */
     char tag[LINK_TAG_MAX];
+    char hash[LINK_HASH]; /* Tollbook-Hash; "": it has none */
     tb_buf body;    /* unless `take` got it */
     int64_t answered_us; /* monotonic: when its head was there */
     int64_t came_us;     /* and when the last bytes came */

@@ -52,16 +52,6 @@ static tb_code fetch_whole(seed *s, tb_error *err)
     }
 }
 
-static void remove_beside(const char *path)
-{
-    static const char *const ends[] = {"-wal", "-shm"};
-    char beside[PATH_TEXT_MAX + 8];
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(beside, sizeof beside, "%s%s", path, ends[i]);
-        unlink(beside);
-    }
-}
-
 static tb_code sync_folder(const char *path, tb_error *err)
 {
     char folder[PATH_TEXT_MAX];
@@ -73,19 +63,47 @@ static tb_code sync_folder(const char *path, tb_error *err)
     return code;
 }
 
+static void name_unverified(const char *db, char out[PATH_TEXT_MAX + 16])
+{
+    snprintf(out, PATH_TEXT_MAX + 16, "%s.unverified", db);
+}
+
+static tb_code mark_unverified(const char *db, tb_error *err)
+{
+    char path[PATH_TEXT_MAX + 16];
+    name_unverified(db, path);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0) return io_failed(path, err);
+    close(fd);
+    return TB_OK;
+}
+
+bool seed_is_unverified(const char *db)
+{
+    char path[PATH_TEXT_MAX + 16];
+    name_unverified(db, path);
+    return access(path, F_OK) == 0;
+}
+
+void seed_verified(const char *db)
+{
+    char path[PATH_TEXT_MAX + 16];
+    name_unverified(db, path);
+    unlink(path);
+}
+
 static tb_code finish(const seed *s, tb_error *err)
 {
     const seed_options *o = s->options;
     tb_piece last;
-    o->note("%s: %" PRIu64 " bytes have come, and are checked", o->db, s->base.done);
-    tb_code code = base_fetch_check(&s->base, o->check, &last, err);
+    tb_code code = base_check(s->partial, s->base.piece, false, NULL, &last, err);
     if (!code) code = tb_store_mark_base(s->partial, err);
-    remove_beside(s->partial);
     if (code) return code;
     /* The log of a file that was there before is gone for good before the new file has its name: after a crash it would be read as
-     * the new file's. What a file beside says (rejoin.c) is on disk then, too. */
-    remove_beside(o->db);
-    code = sync_folder(o->db, err);
+     * the new file's. What files beside say (also of rejoin.c) is on disk then, too. */
+    base_remove_log(o->db);
+    code = mark_unverified(o->db, err);
+    if (!code) code = sync_folder(o->db, err);
     if (code) return code;
     if (rename(s->partial, o->db) != 0) return io_failed(o->db, err);
     code = sync_folder(o->db, err);
@@ -102,12 +120,15 @@ tb_code seed_copy(const seed_options *options, tb_error *err)
     if (code) return code;
     s.base.show = say_progress;
     s.base.ctx = &s;
-    remove_beside(s.partial);
+    base_remove_log(s.partial);
     options->note(access(options->db, F_OK) == 0 ? "%s is replaced: a new copy is made from %s" : "%s is not there: it is made from %s",
                   options->db, options->link.url);
     code = fetch_whole(&s, err);
     if (!code) code = finish(&s, err);
-    if (code) unlink(s.partial);
+    if (code) {
+        unlink(s.partial);
+        base_remove_log(s.partial);
+    }
     base_fetch_close(&s.base);
     return code;
 }

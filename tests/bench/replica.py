@@ -63,6 +63,12 @@ def paced(primary, standby, keys, bodies, rate):
     return lags, BATCH * len(bodies) / (time.monotonic() - begin), wrong[:1]
 
 
+def is_ready(port):
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/readyz")
+    return connection.getresponse().status == 200
+
+
 def copied(store, to):
     """Seconds of a copy of the file that is on the disk, as cp and sync make it."""
     begin = time.monotonic()

@@ -20,7 +20,7 @@ from network import Network  # noqa: E402
 from script import LONG  # noqa: E402
 from tables import content  # noqa: E402
 from test_billing import BOOK  # noqa: E402
-from test_standby import Primary, Standby, state  # noqa: E402
+from test_standby import Primary, Standby, state, verified  # noqa: E402
 
 SEED = random_seed()
 ROUNDS = 200 if LONG else 10
@@ -179,6 +179,8 @@ class Machines(unittest.TestCase):
         shutil.rmtree(server.path)
 
     def promote(self, server):
+        """A new copy is not promoted before it is verified."""
+        verified(server)
         done = run("promote", "--db", server.db, expect=None)
         self.assertRegex(done.stdout, rb"epoch \d+", done.stderr.decode() + server.messages())
 

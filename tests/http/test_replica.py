@@ -166,6 +166,8 @@ class Replicas(Case):
         tag, half = base.headers["etag"], len(base.body) // 2
         rest = self.server.get("/replica/base", "Replica", Range=f"bytes={half}-", If_Range=tag)
         self.assertEqual((rest.status, rest.headers["etag"]), (206, tag))
+        self.assertRegex(base.headers["tollbook-hash"], "^[0-9a-f]{32}$")
+        self.assertEqual(rest.headers["tollbook-hash"], base.headers["tollbook-hash"])
         self.assertEqual(rest.headers["content-range"], f"bytes {half}-{len(base.body) - 1}/{len(base.body)}")
         self.assertEqual(rest.headers["content-length"], str(len(base.body) - half))
         self.assertEqual(base.body[:half] + rest.body, base.body)

@@ -115,8 +115,14 @@ def until(what, server):
     return found
 
 
+def verified(standby):
+    """Waits until a new copy is verified."""
+    until(lambda: not Path(f"{standby.db}.unverified").exists(), standby)
+
+
 def level(standby):
-    """Waits until the standby has what its primary has, its own listing too; returns the primary's state."""
+    """Waits until the standby has what its primary has, its own listing too, and is verified; returns the primary's state."""
+    verified(standby)
     if standby.promotable:
         until(lambda: any(one["name"].endswith(f"-{standby.port}") for one in state(standby.primary)["standbys"]), standby)
     theirs = state(standby.primary)
@@ -347,7 +353,7 @@ class Follows(Case):
 class Breaks(unittest.TestCase):
     def setUp(self):
         self.primary = Primary()
-        self.addCleanup(self.primary.close)
+        self.addCleanup(lambda: self.primary.close())
         self.proxy = Proxy(self.primary.port)
         self.addCleanup(self.proxy.close)
 
@@ -430,6 +436,7 @@ class Breaks(unittest.TestCase):
         change(standby.db, "piece", "chain=zeroblob(32)")
         standby.start()
         self.ended(standby)
+        standby.close = standby.stop  # it would verify
 
     @long_form
     def test_what_was_trimmed_ends_it_and_a_new_copy_is_made(self):
@@ -464,6 +471,39 @@ class Breaks(unittest.TestCase):
         level(standby)
         self.assertTrue(cuts)
         self.assertFalse((standby.path / "copy.db.partial").exists())
+
+    def test_a_base_that_was_damaged_on_its_way_is_refused(self):
+        hurt = []
+
+        def change(data):
+            if hurt or len(data) <= 20000:
+                return data
+            hurt.append(len(data))
+            return data[:-1] + bytes([data[-1] ^ 1])
+
+        self.proxy.change = change
+        copy = self.primary.path / "copy.db"
+        done = run("serve", "--db", copy, "--listen", "127.0.0.1:0", "--standby-of", self.proxy.url, "--standby-key-file",
+                   self.primary.key_file, expect=1)
+        self.assertIn(b"The base was damaged on its way: it has the hash ", done.stderr)
+        self.assertEqual([path.name for path in copy.parent.glob("copy.db*")], [])
+
+    def test_a_base_of_a_damaged_primary_is_found_and_not_promoted(self):
+        self.assertEqual(self.primary.stop(), 0)
+        change(self.primary.db, "segment", "accepted=accepted+1")
+        self.primary.start()
+        self.proxy.to = self.primary.port
+        standby = self.standby("--promotable")
+        until(lambda: "does not agree with itself" in standby.messages(), standby)
+        self.assertIn("If that has the same, so has the primary's file: verify that.", standby.messages())
+        until(lambda: state(standby)["piece"] == state(self.primary)["piece"], standby)
+        ready = standby.get("/readyz", None)
+        self.assertEqual((ready.status, "does not agree with itself" in ready.json()["Message"]), (503, True))
+        standby.stop()  # what was never verified is not promoted by a command either
+        self.assertIn(b"has not been verified since it was made", run("promote", "--db", standby.db, expect=1).stderr)
+        self.assertEqual(run("promote", "--db", standby.db, "--force").stdout, b"epoch 2\n")
+        for one in (standby, self.primary):
+            one.close = one.stop  # it would verify
 
     def test_a_copy_that_disagrees_with_itself_is_found(self):
         standby = self.standby()

@@ -131,11 +131,15 @@ static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, 
     return code;
 }
 
-/* A backup of a standby's copy is a database like one of its primary's (tollbook/replica.h). */
-static tb_code unmark(int fd, const char *path, tb_error *err)
+/* A backup or a base of a standby's copy is a database like one of its primary's (tollbook/replica.h). */
+static tb_code unmark(const char *path, tb_error *err)
 {
     const unsigned char id[] = {TB_APPLICATION_ID >> 24, TB_APPLICATION_ID >> 16 & 255, TB_APPLICATION_ID >> 8 & 255, TB_APPLICATION_ID & 255};
-    return pwrite(fd, id, sizeof id, APPLICATION_ID_AT) == sizeof id ? TB_OK : io_failed(err, path);
+    const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    const bool done = fd >= 0 && pwrite(fd, id, sizeof id, APPLICATION_ID_AT) == sizeof id;
+    const tb_code code = done ? TB_OK : io_failed(err, path);
+    if (fd >= 0) close(fd);
+    return code;
 }
 
 /* Opening the copy to check it makes an empty -wal and a -shm beside it. */
@@ -170,12 +174,11 @@ static int show_pages_read(void *ctx)
     return atomic_load(&check->of->stop_copy);
 }
 
-/* control: its usage, if it is on servers, is not looked at. */
-static tb_code check_copy(const char *path, bool control, tb_check check, copy_check *c, tb_error *err)
+static tb_code check_copy(const char *path, tb_check check, copy_check *c, tb_error *err)
 {
     tb_store *copy = NULL;
     uint64_t differences = 0;
-    const tb_store_options reader = {.usage = control ? NULL : c->of->client, .control = control};
+    const tb_store_options reader = {.usage = c->of->client};
     tb_code code = tb_store_open(path, &reader, &copy, err);
     if (code) return code;
     c->copy = copy;
@@ -264,31 +267,51 @@ static tb_code begin_snapshot(tb_store *store, tb_error *err)
     return code ? code : tb_store_version(store, &version, err);
 }
 
-static tb_code back_up(tb_store *store, const char *to, tb_check check, copy_check *c, bool control, tb_error *err)
+/* To the empty file there. */
+static tb_code copy_snapshot(tb_store *store, const char *path, tb_progress progress, void *ctx, tb_error *err)
 {
+    const bool own_snapshot = sqlite3_get_autocommit(store->db);
+    remove_beside(path); /* of one that was killed */
+    tb_code code = own_snapshot ? begin_snapshot(store, err) : TB_OK;
+    if (!code) code = copy_to(store, path, progress, ctx, err);
+    if (own_snapshot) tb_store_read_end(store);
+    if (!code) code = unmark(path, err);
+    if (atomic_load(&store->stop_copy)) code = tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
+    return code ? code : tb__still_there(store->held, NULL, err); /* the database must still be there */
+}
+
+tb_code tb__copy_file(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_error *err)
+{
+    atomic_store(&store->stop_copy, false);
+    const int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) return io_failed(err, to);
+    close(fd);
+    const tb_code code = copy_snapshot(store, to, progress, ctx, err);
+    if (code) unlink(to);
+    return code;
+}
+
+tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress, void *ctx, tb_error *err)
+{
+    copy_check c = {.of = store, .progress = progress, .ctx = ctx};
     char partial[PATH_TEXT_MAX - 8]; /* room for "-wal" */
     struct stat st;
     int fd = -1;
     tb_code code = tb__check_name(to, err);
     if (code) return code;
-    atomic_store(&store->stop_copy, false);
     if ((size_t)snprintf(partial, sizeof partial, "%s" PARTIAL, to) >= sizeof partial)
         return tb_fail(err, TB_E_IO, NULL, "%.200s...: the path is too long.", to);
     if (lstat(to, &st) == 0)
         return tb_fail(err, TB_E_IO, NULL, "%s exists already; remove it or name another file.",
                        to);
-    bool own_snapshot = sqlite3_get_autocommit(store->db);
+    atomic_store(&store->stop_copy, false);
     code = check_free(store, partial, err);
     if (!code) code = open_partial(partial, &fd, err);
     if (code) return code;
-    remove_beside(partial); /* of a backup that was killed while it checked its copy */
     remove_all_left(store, to);
-    if (own_snapshot) code = begin_snapshot(store, err);
-    if (!code) code = copy_to(store, partial, c->progress, c->ctx, err);
-    if (own_snapshot) tb_store_read_end(store);
-    if (!code) code = unmark(fd, partial, err);
+    code = copy_snapshot(store, partial, progress, ctx, err);
     if (!code && fsync(fd) != 0) code = io_failed(err, partial);
-    if (!code) code = check_copy(partial, control, check ? check : tb_store_verify, c, err);
+    if (!code) code = check_copy(partial, check ? check : tb_store_verify, &c, err);
     if (!code) code = tb__still_there(store->held, NULL, err); /* the database must still be there */
     if (atomic_load(&store->stop_copy)) code = tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
     remove_beside(partial);
@@ -296,16 +319,4 @@ static tb_code back_up(tb_store *store, const char *to, tb_check check, copy_che
     if (code) unlink(partial);
     close(fd);
     return code;
-}
-
-tb_code tb_store_backup(tb_store *store, const char *to, tb_check check, tb_progress progress, void *ctx, tb_error *err)
-{
-    copy_check c = {.of = store, .progress = progress, .ctx = ctx};
-    return back_up(store, to, check, &c, false, err);
-}
-
-tb_code tb__backup_file(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_error *err)
-{
-    copy_check c = {.of = store, .progress = progress, .ctx = ctx};
-    return back_up(store, to, NULL, &c, true, err);
 }

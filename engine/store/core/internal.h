@@ -197,8 +197,8 @@ TB_MUST_USE tb_code tb__exec(sqlite3 *db, const char *path, const char *sql, tb_
 TB_MUST_USE tb_code tb__segment_id(tb_store *store, tb_error *err);
 /* The text of the lines that the running segment refused will be forgotten. */
 TB_MUST_USE tb_code tb__rejects_due(tb_store *store, int64_t now_us, tb_error *err);
-/* A verified copy of the file alone (tb_store_backup), whose usage may be on servers. */
-TB_MUST_USE tb_code tb__backup_file(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_error *err);
+/* Copies the file as it is now to a new file, which is neither verified nor synced. */
+TB_MUST_USE tb_code tb__copy_file(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_error *err);
 /* TB_E_IO: a database or a backup is not made under this name, the one of a partial copy. */
 TB_MUST_USE tb_code tb__check_name(const char *path, tb_error *err);
 /* Begins a new segment's count of sums and rejects. */

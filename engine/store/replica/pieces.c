@@ -5,7 +5,6 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 _Static_assert(TB_PIECE_CHAIN == crypto_hash_sha256_BYTES, "a chain is a SHA-256");
 
@@ -360,40 +359,19 @@ tb_code tb_piece_read(const void *bytes, size_t len, tb_piece *ret_piece, size_t
 
 /* --- copies --- */
 
-/* Nobody writes the copy yet. */
-static void remove_lock(const char *path)
-{
-    char lock[4200];
-    if ((size_t)snprintf(lock, sizeof lock, "%s.lock", path) < sizeof lock) unlink(lock);
-}
-
-static tb_code trim_copy(const char *path, tb_piece *ret_last, tb_error *err)
-{
-    const tb_store_options options = {.write = true, .owner = "a base of a replica", .control = true};
-    tb_store *copy;
-    tb_replication now;
-    bool more;
-    tb_code code = tb_store_open(path, &options, &copy, err);
-    if (code) return code;
-    code = tb_store_begin(copy, err);
-    if (!code) code = tb_store_trim_pieces(copy, INT64_MAX, 0, INT64_MAX, &more, err);
-    if (!code) code = tb_store_commit(copy, err);
-    if (!code) code = tb_store_replication(copy, &now, err);
-    if (!code) *ret_last = now.last;
-    tb_store_close(copy);
-    remove_lock(path);
-    return code;
-}
-
 tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progress, void *ctx, tb_piece *ret_last,
                              tb_error *err)
 {
     tb_replication now;
-    tb_code code = tb_store_replication(store, &now, err);
+    tb_code code = tb_store_read_begin(store, err);
+    if (code) return code;
+    code = tb_store_replication(store, &now, err);
     if (!code && now.last.number == 0)
         code = tb_fail(err, TB_E_NOT_FOUND, NULL, "%s is not replicated: serve it with --replicas.", store->path);
-    if (!code) code = tb__backup_file(store, to, progress, ctx, err);
-    return code ? code : trim_copy(to, ret_last, err);
+    if (!code) code = tb__copy_file(store, to, progress, ctx, err);
+    tb_store_read_end(store);
+    *ret_last = now.last;
+    return code;
 }
 
 static tb_code mark_copied(tb_store *store, void *ctx, tb_error *err)
