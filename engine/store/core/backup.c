@@ -9,6 +9,8 @@
 #include "store/core/held.h"
 #include "store/core/internal.h"
 
+#include "tollbook/replica.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -131,15 +133,20 @@ static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, 
     return code;
 }
 
-/* A backup or a base of a standby's copy is a database like one of its primary's (tollbook/replica.h). */
-static tb_code unmark(const char *path, tb_error *err)
+/* In a file that nobody has open. */
+static tb_code put_application_id(const char *path, uint32_t id, bool sync, tb_error *err)
 {
-    const unsigned char id[] = {TB_APPLICATION_ID >> 24, TB_APPLICATION_ID >> 16 & 255, TB_APPLICATION_ID >> 8 & 255, TB_APPLICATION_ID & 255};
+    const unsigned char bytes[] = {id >> 24, id >> 16 & 255, id >> 8 & 255, id & 255};
     const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    const bool done = fd >= 0 && pwrite(fd, id, sizeof id, APPLICATION_ID_AT) == sizeof id;
+    const bool done = fd >= 0 && pwrite(fd, bytes, sizeof bytes, APPLICATION_ID_AT) == sizeof bytes && (!sync || fsync(fd) == 0);
     const tb_code code = done ? TB_OK : io_failed(err, path);
     if (fd >= 0) close(fd);
     return code;
+}
+
+tb_code tb_store_mark_base(const char *path, tb_error *err)
+{
+    return put_application_id(path, TB_COPY_APPLICATION_ID, true, err);
 }
 
 /* Opening the copy to check it makes an empty -wal and a -shm beside it. */
@@ -275,7 +282,7 @@ static tb_code copy_snapshot(tb_store *store, const char *path, tb_progress prog
     tb_code code = own_snapshot ? begin_snapshot(store, err) : TB_OK;
     if (!code) code = copy_to(store, path, progress, ctx, err);
     if (own_snapshot) tb_store_read_end(store);
-    if (!code) code = unmark(path, err);
+    if (!code) code = put_application_id(path, TB_APPLICATION_ID, false, err); /* of a standby's copy, too */
     if (atomic_load(&store->stop_copy)) code = tb_fail(err, TB_E_STOPPED, NULL, "The backup was stopped.");
     return code ? code : tb__still_there(store->held, NULL, err); /* the database must still be there */
 }

@@ -374,24 +374,6 @@ tb_code tb_store_backup_base(tb_store *store, const char *to, tb_progress progre
     return code;
 }
 
-static tb_code mark_copied(tb_store *store, void *ctx, tb_error *err)
-{
-    (void)ctx;
-    return tb__mark_copied(store, true, err);
-}
-
-tb_code tb_store_mark_base(const char *path, tb_error *err)
-{
-    const tb_store_options options = {.write = true, .owner = "a base of a replica", .copy = true, .control = true};
-    tb_store *copy;
-    tb_code code = tb_store_open(path, &options, &copy, err);
-    if (code) return code;
-    code = tb_store_write(copy, mark_copied, NULL, err);
-    tb_store_close(copy);
-    remove_lock(path);
-    return code;
-}
-
 /* *last: the newest piece that the copy has, and then this one. */
 static tb_code apply_after(tb_store *store, const tb_piece *piece, piece_row *last, tb_error *err)
 {
