@@ -23,7 +23,7 @@ def scripts():
 def check(file):
     with tempfile.TemporaryDirectory() as folder:
         try:
-            done = subprocess.run([SOURCE / file, "--help"], cwd=folder, capture_output=True, text=True, timeout=20)
+            done = subprocess.run([SOURCE / file, "--help"], cwd=folder, capture_output=True, text=True, timeout=60)
         except subprocess.TimeoutExpired:
             yield f"{file} --help: runs for more than 20 seconds"
             return
