@@ -462,8 +462,9 @@ static const char *description_text(tb__maker *m, const tb_bill_line *line)
 static void put_detail(tb__maker *m, size_t i)
 {
     const tb_bill_line *line = &m->s->bill->lines[i];
-    const tb_line_basis basis = tb_line_kind_of(tb__line_origin(m->s, i))->basis;
-    const bool lump = basis == TB_BASIS_AGREED || basis == TB_BASIS_ONCE;
+    const tb_line_kind kind = tb__line_origin(m->s, i);
+    const tb_line_basis basis = tb_line_kind_of(kind)->basis;
+    const bool lump = basis == TB_BASIS_AGREED || basis == TB_BASIS_ONCE || kind == TB_LINE_CORRECTION;
     tb_bill_tier tier;
     bool one = false;
     tb__row made = {.kind = TB__ROW};

@@ -107,7 +107,7 @@ typedef enum tb__language { TB__ENGLISH, TB__GERMAN, TB__LANGUAGES } tb__languag
     X(KIND_CAP, "Spending cap", "Ausgabengrenze")                                                  \
     X(CAP_REACHED, "Spending cap, reached at %s", "Ausgabengrenze, erreicht am %s")                \
     X(KIND_CHARGE, "One-off charge", "Einmaliger Betrag")                                          \
-    X(KIND_CORRECTION, "Correction", "Korrektur")                                                  \
+    X(KIND_CORRECTION, "Not charged before", "Zuvor nicht berechnet")                              \
     X(MINIMUM_NOTE, "whole for any month with an active zone, not prorated by days",               \
       "voll f\u00fcr jeden Monat mit einer aktiven Zone, nicht nach Tagen anteilig")               \
     X(REGION_EU, "Europe", "Europa")                                                               \

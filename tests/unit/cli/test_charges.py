@@ -67,6 +67,8 @@ class Charges(Ledger):
         self.assertEqual([one["due"] for one in self.listed()], ["0.00", "0.00"])
         self.run_tool(*void, second["number"], now=DECEMBER)
         note, second = self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        page = self.run_tool("invoice", "--db", "t.db", "--number", note["number"], "--format", "html", now=DECEMBER).out
+        self.assertRegex(page, r"Not charged before[^0-9]*80\.00")  # the credit that the credit note leaves out
         self.use(101, 5000, day="2026-12-02", now=DECEMBER)
         third, = self.finalize("--account", 1, month="2026-12", now="2027-01-03T12:00:00Z")
         self.assertEqual(([line["amount"] for line in third["lines"]], third["subtotal"]), (["50.00", "-40.00", "-10.00"], "0.00"))
