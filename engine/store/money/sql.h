@@ -455,7 +455,8 @@
     X(PREPAID_REVERSED,                                                                            \
       "SELECT 1 FROM ledger WHERE kind='usage_reversal' AND reference=?1 AND reference<>''")       \
     X(PREPAID_RAN,                                                                                 \
-      "SELECT r.outcome<>'refused' FROM month_run r WHERE r.id=" TB__LAST_RUN("?1", "?2"))         \
+      "SELECT r.outcome<>'refused' OR " TB__CORRECTED("?1", "?2") " IS NOT NULL FROM month_run r"   \
+      " WHERE r.id=" TB__LAST_RUN("?1", "?2"))                                                     \
     X(PREPAID_ACCOUNTS,                                                                            \
       "SELECT id FROM account WHERE id>?1 AND document->>'$.prepaid' IS 1 ORDER BY id LIMIT ?2")   \
     X(PREPAID_COUNT, "SELECT count(*) FROM account WHERE document->>'$.prepaid' IS 1")             \
