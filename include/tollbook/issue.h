@@ -30,7 +30,7 @@ typedef struct tb_issue_late {
     tb_billed_by *billed;        /* the documents that billed it, newest first */
     size_t n_billed;
     tb_corrections corrections;
-    bool credit; /* the difference is negative: it becomes a credit note */
+    bool credit; /* less than was billed: it becomes a credit note */
 } tb_issue_late;
 
 /* A month of which nothing is billed and that cannot be billed now either: it stays unbilled. */

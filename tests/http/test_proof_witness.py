@@ -26,8 +26,8 @@ class Witnesses(unittest.TestCase):
         self.other.close()
         self.server.close()
 
-    def start(self, timeout_ms=5000):
-        self.server.start("--proof-key-file", self.key, *self.good.option, *self.other.option, "--proof-witness-timeout-ms", timeout_ms)
+    def start(self, *options, timeout_ms=5000):
+        self.server.start("--proof-key-file", self.key, *self.good.option, *self.other.option, "--proof-witness-timeout-ms", timeout_ms, *options)
 
     def add(self):
         """Another entry, which the server signs a checkpoint for."""

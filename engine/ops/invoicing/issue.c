@@ -381,8 +381,19 @@ static tb_code note_runs(tb_store *store, const tb_issue *draft, bool made, int6
     return tb_store_note_run(store, s->account, s->month, TB_RUN_NOTHING, "", now_us, err);
 }
 
-/* Reverses the daily entries of a prepaid account first: the documents replace them. The amount paid is computed again
- * after the credit notes, which add money to the balance. */
+/* Documents replace the daily entries of a prepaid account: those of this month, and of months that were not run until now. */
+static tb_code reverse_days(tb_store *store, const tb_issue *draft, int64_t now_us, tb_error *err)
+{
+    const int64_t account = draft->statement.account;
+    tb_code code = tb_prepaid_reverse(store, account, draft->statement.month, now_us, err);
+    for (size_t i = 0; !code && i < draft->n_late; i++)
+        if (!draft->late[i].n_billed) code = tb_prepaid_reverse(store, account, draft->late[i].late.month, now_us, err);
+    for (size_t i = 0; !code && i < draft->n_quiet; i++)
+        code = tb_prepaid_reverse(store, account, draft->quiet[i].month, now_us, err);
+    return code;
+}
+
+/* The amount paid is computed again after the credit notes, which add money to the balance. */
 static tb_code finalize(tb_store *store, tb_issue *draft, const tb_issue_options *options,
                         tb_invoice *ret_invoice, tb_issue_outcome *ret_outcome, tb_error *err)
 {
@@ -390,8 +401,7 @@ static tb_code finalize(tb_store *store, tb_issue *draft, const tb_issue_options
     bool known = false, due = options->empty || is_due(draft);
     tb_code code = tb_issue_check_over(draft->statement.month, now_us, err);
     if (!code) code = check_priced(&draft->statement, err);
-    if (!code)
-        code = tb_prepaid_reverse(store, draft->statement.account, draft->statement.month, now_us, err);
+    if (!code) code = reverse_days(store, draft, now_us, err);
     if (!code) code = store_credits(store, draft, options, err);
     if (!code) code = note_runs(store, draft, due, now_us, err);
     if (code || !due) return code;

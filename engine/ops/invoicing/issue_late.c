@@ -1,8 +1,9 @@
 /* Late months: months that were run and whose data has changed since. One is billed twice, with the data of its
  * invoice (or last correction) and with the current data, under the books of its invoice; the difference goes on the
  * next invoice. A month of which nothing is billed, since nothing was due or it was refused, has an empty bill before:
- * all of it goes on the next invoice as soon as something is due. A month that cannot be billed now stays late, for it
- * must not delay the next month; a month without anything due is recorded as run again, and is no longer late. */
+ * all of it goes on the next invoice as soon as something is due, below zero too, as there is nothing to credit. A month
+ * that cannot be billed now stays late, for it must not delay the next month; a month without anything due is recorded
+ * as run again, and is no longer late. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ tb_code tb__issue_difference(tb__issue_reader *r, const tb_late *late, tb_issue_
         tb__issue_late_release(&out);
         return code;
     }
-    out.credit = tb_decimal_sign(out.corrections.amount) < 0;
+    out.credit = out.n_billed && tb_decimal_sign(out.corrections.amount) < 0;
     *ret = out;
     ret->corrections.input = &ret->after.source.input;
     return TB_OK;

@@ -402,10 +402,11 @@
                       "(SELECT id FROM invoice WHERE number=?1) ORDER BY c.id")                    \
     X(CHARGED_ACCOUNTS, "SELECT DISTINCT c.account FROM charge c WHERE " TB__CHARGE_IS_DUE("?1") " ORDER BY 1") \
     X(CHARGE_BILL, "INSERT INTO charge_billed(" TB__C_charge_billed("") ")VALUES(?1,?2,?3)")       \
-    /* The newest document that has billed again what document ?1 made due again. */               \
+    /* The newest invoice that has billed again what document ?1 made due again. */                \
     X(CHARGE_BILLED_AGAIN, "SELECT i.number FROM charge_billed g JOIN charge c ON c.id=g.charge JOIN charge_billed t ON t.charge=c.id" \
                            " JOIN invoice i ON i.id=t.invoice WHERE g.invoice=?1 AND (g.amount>0)<>(c.amount>0) AND i.id>?1" \
-                           " AND i.state='final' AND abs(" TB__CHARGE_BILLED "-g.amount)>abs(c.amount) ORDER BY i.id DESC LIMIT 1") \
+                           " AND i.state='final' AND i.kind='invoice' AND abs(" TB__CHARGE_BILLED "-g.amount)>abs(c.amount)" \
+                           " ORDER BY i.id DESC LIMIT 1")                                           \
     X(COMMIT_BILLED, "SELECT l.value->>'$.amount',i.currency FROM invoice i CROSS JOIN"            \
                      " json_each(i.document,'$.lines') l WHERE i.account=?1 AND i.state='final' AND i.watermark<=?3" \
                      " AND ((i.kind='invoice' AND i.month=?2 AND l.value->>'$.kind'='commit') OR"  \
@@ -454,7 +455,8 @@
     X(PREPAID_REVERSED,                                                                            \
       "SELECT 1 FROM ledger WHERE kind='usage_reversal' AND reference=?1 AND reference<>''")       \
     X(PREPAID_RAN,                                                                                 \
-      "SELECT r.outcome<>'refused' FROM month_run r WHERE r.id=" TB__LAST_RUN("?1", "?2"))         \
+      "SELECT r.outcome<>'refused' OR " TB__CORRECTED("?1", "?2") " IS NOT NULL FROM month_run r"   \
+      " WHERE r.id=" TB__LAST_RUN("?1", "?2"))                                                     \
     X(PREPAID_ACCOUNTS,                                                                            \
       "SELECT id FROM account WHERE id>?1 AND document->>'$.prepaid' IS 1 ORDER BY id LIMIT ?2")   \
     X(PREPAID_COUNT, "SELECT count(*) FROM account WHERE document->>'$.prepaid' IS 1")             \

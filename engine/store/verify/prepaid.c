@@ -21,10 +21,12 @@ static const char *const references[] = {
     "SELECT format('Ledger entry %d, %s, follows a later day of its account.',id,reference) FROM"
     " (SELECT id,reference,lag(reference) OVER (PARTITION BY account ORDER BY id) AS before FROM ledger"
     " WHERE kind='usage') WHERE before>reference",
+    /* corrections on a later invoice, void or not, replace the days of a month whose run was refused */
     "SELECT format('Ledger entry %d takes back %s, which was not run.',id,reference) FROM"
     " (SELECT id,account,reference,substr(reference,-7) AS m FROM ledger WHERE kind='usage_reversal') AS l"
     " WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account=l.account AND r.outcome<>'refused'"
-    " AND r.month=" MONTH_OF("m") ") AND " MONTH_OF("m") ">=coalesce((SELECT value FROM meta"
+    " AND r.month=" MONTH_OF("m") ") AND NOT EXISTS(SELECT 1 FROM correction k WHERE k.account=l.account AND k.month=" MONTH_OF("m") ")"
+    " AND " MONTH_OF("m") ">=coalesce((SELECT value FROM meta"
     " WHERE name='begin_last'),0)",
 };
 

@@ -77,6 +77,28 @@ class Charges(Ledger):
         self.assertIn(f"{third['number']} billed a credit that {note['number']} made due again; void {third['number']} first", said)
         self.verify()
 
+    def test_a_credit_note_that_cannot_be_void_names_the_invoice_that_goes_first(self):
+        """Not the other credit note, which is newer, and has made more of the same credit due again."""
+        used = {}
+        for month, amount in (("10", 6000), ("11", 4000)):
+            used[month] = self.write(f"used-{month}", json.dumps({"zone": 101, "hour": f"2026-{month}-03T05:00:00Z", "region": "DE", "bytes": amount * 10**9}) + "\n")
+        self.run_tool("import", "--db", "t.db", used["10"], now=OCTOBER)
+        self.add("-100", description="Goodwill")
+        self.finalize("--account", 1)
+        self.run_tool("import", "--db", "t.db", used["11"], now=NOVEMBER)
+        self.finalize("--account", 1, month="2026-11", now=DECEMBER)
+        self.run_tool("import", "--withdraw", "--db", "t.db", used["10"], now=DECEMBER)
+        first, = self.finalize("--account", 1, month="2026-12", now="2027-01-03T00:00:00Z")
+        self.use(101, 7000, day="2027-01-02", now="2027-01-03T00:00:00Z")
+        again, = self.finalize("--account", 1, month="2027-01", now="2027-02-03T00:00:00Z")
+        self.run_tool("import", "--withdraw", "--db", "t.db", used["11"], now="2027-02-03T00:00:00Z")
+        second, = self.finalize("--account", 1, month="2027-02", now="2027-03-03T00:00:00Z")
+        self.assertEqual([one["subtotal"] for one in (first, again, second)], ["0.00", "10.00", "0.00"])
+        said = self.run_tool("invoice", "--db", "t.db", "--void", first["number"], now="2027-03-03T00:00:00Z", status=2).err
+        self.assertIn(f"void {again['number']} first", said)
+        self.assertEqual([one["due"] for one in self.listed()], ["-40.00"])
+        self.verify()
+
     def test_a_charge_alone_makes_a_document_and_a_credit_alone_none(self):
         self.add("5", account=2)
         self.add("-5", account=1)

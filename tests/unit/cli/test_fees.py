@@ -101,6 +101,21 @@ class Fees(Ledger):
         self.assertEqual((document["subtotal"], document["total"]), ("100.00", "120.00"))
         self.verify()
 
+    def test_a_refused_month_below_zero_goes_on_the_next_invoice(self):
+        """No document has billed it, so that a credit note would have none to credit."""
+        self.declare(MIDDLE, account=["gold"])
+        self.finalize("--account", 1)
+        self.declare("2026-11-06T00:00:00Z")
+        used = self.write("used", json.dumps({"zone": 101, "hour": "2026-11-03T05:00:00Z", "region": "SG", "bytes": 10**9}) + "\n")
+        self.run_tool("import", "--db", "t.db", used, now=NOVEMBER)
+        self.run_tool("invoice", "--db", "t.db", "--month", "2026-11", "--finalize", "--account", 1, now=DECEMBER, status=1)
+        self.run_tool("import", "--withdraw", "--db", "t.db", used, now=DECEMBER)
+        self.use(101, 100, day="2026-12-04", now=DECEMBER)
+        document, = self.finalize("--account", 1, month="2026-12", now="2027-01-03T00:00:00Z")
+        self.assertEqual([(one["kind"], one["amount"]) for one in document["lines"]], [("bandwidth", "1.00"), ("correction", "-1134.25")])
+        self.assertEqual(([one["amount"] for one in document["tax"]], document["total"]), (["0.20", "-226.85"], "-1359.90"))
+        self.verify()
+
     def test_an_account_with_a_fee_alone_gets_an_invoice(self):
         self.declare(MIDDLE, more=[{"id": 3, "name": "fees", "fees": ["shield"]}])
         self.assertEqual([(one["account"], one["total"]) for one in self.finalize()], [(3, "9.50")])

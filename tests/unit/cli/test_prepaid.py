@@ -67,6 +67,47 @@ class Prepaid(Case):
     def verify(self, status=0):
         return self.run_tool("verify", "--db", "t.db", "--format", "table", status=status).out
 
+    def refuse(self, used):
+        """November is refused, as a place has no price, which is withdrawn after that."""
+        files = [self.write("used", row("2026-11-01", used)), self.write("odd", row("2026-11-02", 5, region="US"))]
+        for name in files:
+            self.run_tool("import", "--db", "t.db", name, now="2026-11-03T01:00:00Z")
+        return files
+
+    def withdraw(self, name):
+        self.run_tool("import", "--withdraw", "--db", "t.db", name, now="2026-12-03T00:00:00Z")
+
+    def test_a_refused_month_on_the_next_invoice_is_charged_once(self):
+        """Whether its days are entered before that invoice, or would be after it."""
+        for accrued in (True, False):
+            with self.subTest(accrued=accrued):
+                self.setUp()
+                self.declare(EARLY)
+                self.take(row("2026-10-05", 300), now="2026-10-06T00:00:00Z")
+                self.accrue("2026-11-01T00:05:00Z")
+                october = self.finalize("2026-10", "2026-11-01T00:10:00Z", "--account", 1)[1]
+                _, odd = self.refuse(500)
+                if accrued:
+                    self.accrue("2026-12-01T01:00:00Z", status=1)
+                self.finalize("2026-11", "2026-12-02T00:00:00Z", "--account", 1, status=1)
+                self.withdraw(odd)
+                made = self.finalize("2026-12", "2027-01-02T00:00:00Z", "--account", 1)[1]
+                self.assertEqual([one["kind"] for one in made["lines"]], ["minimum", "correction"])
+                self.accrue("2027-01-02T01:00:00Z")
+                self.assertEqual(self.balance(), -Decimal(october["total"]) - Decimal(made["total"]))
+                self.verify()
+
+    def test_a_refused_month_that_comes_to_nothing_is_given_back(self):
+        self.run_tool("book", "--db", "t.db", self.write("b.json", json.dumps({**BOOK, "book": "free", "supersedes": "plain", "minimum_monthly": "0"})), now=OCTOBER)
+        used, odd = self.refuse(500)
+        self.accrue("2026-12-01T01:00:00Z", status=1)
+        self.finalize("2026-11", "2026-12-02T00:00:00Z", "--account", 1, status=1)
+        self.withdraw(odd)
+        self.withdraw(used)
+        self.assertEqual(self.finalize("2026-12", "2027-01-02T00:00:00Z", "--account", 1, status=1), {})
+        self.assertEqual(self.balance(), 0)
+        self.verify()
+
     def test_days_are_entered_once_and_the_next_day_has_what_came_late(self):
         self.take(row("2026-11-01", 123), row("2026-11-02", 123), now="2026-11-03T01:00:00Z")
         self.assertIn("2 prepaid accounts through 2026-11-02: 2 entries made, 0 refused.",
