@@ -434,9 +434,9 @@ static void wait_again(client *c, const client_request *request, const outcome *
     put_subject(c, request, o->rc == CURLE_OK ? c->status : 503, subject);
     if (o->code != TB_E_BUSY || seconds > 1) {
         if (isatty(STDERR_FILENO)) fputs("\r\033[K", stderr); /* a meter may stand there */
-        cli_warn(c->call, "%s: %s%s %s asked again in %u second%s, and up to %d times in all.", subject,
+        cli_warn(c->call, "%s: %s%s %s asked again in %u second%s: %d %s left.", subject,
                  message ? message : tb_code_text(o->code), status, has_several(c) ? "The servers of --server are" : "It is",
-                 seconds, seconds == 1 ? "" : "s", left);
+                 seconds, seconds == 1 ? "" : "s", left, left == 1 ? "try is" : "tries are");
     }
     json_decref(document);
     for (unsigned i = 0; i < seconds && !leaves(c); i++)

@@ -62,8 +62,8 @@ static tb_code ask_standbys(server *s, const tb_piece *last, tb_error *err)
         if (answers[i].epoch <= epoch) continue;
         if (tb_store_supersede(s->store, answers[i].epoch, &why))
             message_say(MESSAGE_ERROR, "%s cannot be marked as superseded: %s", s->options.db, why.message);
-        return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "The standby %s took its place: that has epoch %" PRId64 ", and this file %" PRId64
-                       ". Start this server with --standby-of %s.", list[i].name, answers[i].epoch, epoch, list[i].url);
+        return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "The standby %s was promoted: it has epoch %" PRId64 ", and %.250s has epoch %" PRId64
+                       ". Start this server with --standby-of %s.", list[i].name, answers[i].epoch, s->options.db, epoch, list[i].url);
     }
     return code;
 }
@@ -174,8 +174,8 @@ tb_code replicas_check_write(const server *s, tb_error *err)
         return tb_fail(err, TB_E_REPLICA_READ_ONLY, NULL, "This server is a copy and only read. Send it to its primary, %.200s.",
                        replicas_primary(s));
     default:
-        return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "Another server has taken this one's place%s%s: send it there.",
-                       s->superseded_by[0] ? ": " : "", s->superseded_by);
+        return tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL, "Another server%s%s has taken this one's place. Send it there.",
+                       s->superseded_by[0] ? ", at " : "", s->superseded_by);
     }
 }
 

@@ -104,7 +104,7 @@ class Commands(Pair):
         self.kill_primary()
         command = self.command("ingest", self.file("access.log", hit(101) + hit(102)))
         said = command.stderr.readline()
-        self.assertRegex(said, r"The servers of --server are asked again in 1 second, and up to \d times in all")
+        self.assertRegex(said, r"The servers of --server are asked again in 1 second: \d tr\w+ \w+ left")
         self.promote()
         out, more = command.communicate()
         self.assertEqual(command.returncode, 0, said + out + more)

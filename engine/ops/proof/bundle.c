@@ -61,8 +61,8 @@ static tb_code load_checkpoint(making *m, tb_error *err)
 
 static tb_code not_covered(const making *m, int64_t index, tb_error *err)
 {
-    return tb_fail(err, TB_E_PROOF_UNSIGNED, NULL, "It is entry %" PRId64 " of the log of documents, and the newest checkpoint covers %" PRId64
-                   " entries. Sign one with: tollbook proof close-days --proof-key-file FILE", index, m->size);
+    return tb_fail(err, TB_E_PROOF_UNSIGNED, NULL, "No checkpoint covers it yet: it is entry %" PRId64 " of the log of documents, and the newest"
+                   " checkpoint ends with entry %" PRId64 ". Sign one with: tollbook proof close-days --proof-key-file FILE", index, m->size - 1);
 }
 
 /* --- parts --- */

@@ -22,9 +22,8 @@ static tb_code put_follower(const tb_ops *ops, const tb_follower *one, bool firs
     tb_buf_fmt(&reply->json, ",\"promotable\":%s,\"piece\":%" PRId64 ",\"lag_ms\":%" PRId64 "}",
                one->promotable ? "true" : "false", one->piece, lag_us / 1000);
     tb_buf_fmt(&reply->out, "%s\t%s, ", one->name, one->promotable ? "promotable" : "read replica");
-    if (one->piece) tb_buf_fmt(&reply->out, "has piece %" PRId64, one->piece);
-    else tb_buf_str(&reply->out, "has not asked");
-    tb_buf_fmt(&reply->out, ", %" PRId64 " ms behind\n", lag_us / 1000);
+    if (one->piece) tb_buf_fmt(&reply->out, "has piece %" PRId64 ", %" PRId64 " ms behind\n", one->piece, lag_us / 1000);
+    else tb_buf_str(&reply->out, "has not asked\n");
     return TB_OK;
 }
 

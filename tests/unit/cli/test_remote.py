@@ -48,14 +48,14 @@ class Answers(Case):
             done = self.run_tool(*words, "--server", url, "--key", "k", status=3)
             said = [line.split(": ", 1)[1] for line in done.err.splitlines()]
             full = f"{subject}: The disk is full. (HTTP 503)"
-            self.assertEqual(said, [f"{full} It is asked again in 0 seconds, and up to {left} times in all."
+            self.assertEqual(said, [f"{full} It is asked again in 0 seconds: {left} {'try is' if left == 1 else 'tries are'} left."
                                     for left in (5, 4, 3, 2, 1)] + [full])
 
     def test_a_follower_that_runs_once_asks_as_often(self):
         url = self.answering(503, {"ErrorKey": "server.disk_full", "Field": None, "Message": "The disk is full."}, Retry_After=0)
         (self.folder / self.write("key", "k")).chmod(0o600)
         done = self.run_tool("follow", "--once", "--server", url, "--key-file", "key", self.write("a.log", lines(0, 3)), status=3)
-        self.assertEqual(re.findall(r"up to (\d) times", done.err), list("54321"), done.err)
+        self.assertEqual(re.findall(r"(\d) tr\w+ \w+ left", done.err), list("54321"), done.err)
 
     def test_a_busy_server_is_asked_again_without_a_word(self):
         url = self.answering(503, {"ErrorKey": "server.busy", "Field": None, "Message": "Busy."}, Retry_After=0)
