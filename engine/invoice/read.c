@@ -558,11 +558,15 @@ static void read_issue(reader *r, tb_statement *s)
 
 static void check_payable(reader *r, const tb_statement *s, const tb_bill *bill)
 {
+    char says[TB_DECIMAL_TEXT_MAX + 1], due[TB_DECIMAL_TEXT_MAX + 1];
     tb_decimal expected, payable = read_decimal(r, 0, "payable");
     if (r->code) return;
     r->code = tb_decimal_sub(bill->total, s->paid, &expected, r->err);
-    if (!r->code && tb_decimal_compare(payable, expected) != 0)
-        r->code = tb_fail(r->err, TB_E_VALIDATION, "payable", "The invoice's text is not as written: \"payable\" is not the total less what is paid.");
+    if (r->code || tb_decimal_compare(payable, expected) == 0) return;
+    *tb_decimal_put_fixed(says, payable, bill->minor_digits) = 0;
+    *tb_decimal_put_fixed(due, expected, bill->minor_digits) = 0;
+    r->code = tb_fail(r->err, TB_E_VALIDATION, "payable", "The invoice's text is not as written: \"payable\" is %s, and the total less what is paid is %s.",
+                      says, due);
 }
 
 static void read_version(reader *r, tb_statement *s)
