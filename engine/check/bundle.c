@@ -232,7 +232,7 @@ static void explain(const tb__strict *r)
     memcpy(why, err->message, sizeof why);
     if (r->start == r->end) snprintf(err->message, sizeof err->message, "The file is empty: fetch it again.");
     else if (r->at == r->start)
-        snprintf(err->message, sizeof err->message, "This is no bundle of a bill, and no receipts (is it the PDF?).");
+        snprintf(err->message, sizeof err->message, "This is no bundle of a bill, and no receipts: is it the PDF, or an error of the server?");
     else
         snprintf(err->message, sizeof err->message, "The file is incomplete or was changed: fetch it again. (%s%s%.200s)", err->field,
                  *err->field ? ": " : "", why);

@@ -47,7 +47,7 @@ static bool check_proof(tb__checking *c, const char *what, const tb_proof_entry 
     tb_buf_release(&bytes);
     if (!in_log && c->out->steps[TB_CHECK_SIGNATURE].state != TB_CHECK_DIFFERS) /* of a forged checkpoint nothing is judged */
         tb__check_set(c, TB_CHECK_INCLUSION, TB_CHECK_DIFFERS,
-                      "Entry %lld of the log is not %s as it is in this file: its text, its salt or its proof is another one.",
+                      "Entry %lld of the log is not %s in this file: its text, its salt or its proof was changed.",
                       (long long)proof.index, what);
     return in_log;
 }

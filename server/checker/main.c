@@ -30,8 +30,8 @@ static int refuse_call(const tb_error *err)
 
 /* --- what is trusted --- */
 
-/* The option's text is a key, or a file's name. */
-static tb_code read_key(const char *text, tb_note_key *ret, tb_error *err)
+/* text: a key, or the name of a file with one. option: for sentences. */
+static tb_code read_key(const char *option, const char *text, tb_note_key *ret, tb_error *err)
 {
     tb_buf file;
     tb_error why;
@@ -48,22 +48,20 @@ static tb_code read_key(const char *text, tb_note_key *ret, tb_error *err)
     }
     tb_buf_release(&file);
     if (!code) return TB_OK;
-    if (is_key) return tb_fail(err, TB_E_USAGE, NULL, "--key: The key is mistyped: copy the whole line again. (%.160s)", why.message);
-    return tb_fail(err, TB_E_USAGE, NULL, "--key: %.100s is no public key of a log, and no file with one.", text);
+    if (is_key) return tb_fail(err, TB_E_USAGE, NULL, "%s: The key is mistyped: copy the whole line again. (%.160s)", option, why.message);
+    return tb_fail(err, TB_E_USAGE, NULL, "%s: %.100s is no public key, and no file with one.", option, text);
 }
 
 static tb_code read_keys(checker *c, tb_error *err)
 {
-    tb_error why;
     const checker_options *o = &c->options;
-    tb_code code = o->key ? read_key(o->key, &c->key, err) : TB_OK;
+    tb_code code = o->key ? read_key("--key", o->key, &c->key, err) : TB_OK;
     c->has_key = o->key != NULL;
     if (!code && c->has_key && c->key.type != TB_NOTE_ED25519)
         code = tb_fail(err, TB_E_USAGE, NULL, "--key: this is the key of a witness. Give it with --witness, and the log's with --key.");
     for (size_t i = 0; !code && i < o->n_witnesses; i++) {
-        if (tb_note_key_read(o->witnesses[i], strlen(o->witnesses[i]), &c->witnesses[i], &why))
-            code = tb_fail(err, TB_E_USAGE, NULL, "--witness: %.200s", why.message);
-        else if (c->witnesses[i].type != TB_NOTE_COSIGNATURE)
+        code = read_key("--witness", o->witnesses[i], &c->witnesses[i], err);
+        if (!code && c->witnesses[i].type != TB_NOTE_COSIGNATURE)
             code = tb_fail(err, TB_E_USAGE, NULL, "--witness: %.100s is the key of a log, not of a witness.", o->witnesses[i]);
     }
     return code;

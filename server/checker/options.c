@@ -11,7 +11,7 @@ static const struct option_row {
     size_t at; /* of its member */
 } rows[] = {
     {"key", "VKEY|FILE", "the verifier key of the log, or a file that holds it", OPTION_TEXT, offsetof(checker_options, key)},
-    {"witness", "VKEY", "a witness that has to have signed the checkpoint too (may repeat)", OPTION_WITNESS, 0},
+    {"witness", "VKEY|FILE", "the verifier key of a witness that has to have signed the checkpoint too (may repeat)", OPTION_WITNESS, 0},
     {"since", "FILE", "an older checkpoint: the log only grew since then", OPTION_TEXT, offsetof(checker_options, since)},
     {"tiles", "DIR", "tiles of the log, DIR/tile/..., where the bundle has no proof of growth", OPTION_TEXT, offsetof(checker_options, tiles)},
     {"trust-on-first-use", "FILE", "remembers keys by log and the newest checkpoints there", OPTION_TEXT, offsetof(checker_options, trust)},
@@ -87,7 +87,7 @@ tb_code checker_parse(int argc, char **argv, checker_options *ret, tb_error *err
 
 void checker_help(FILE *out)
 {
-    fputs("usage: tollbook-check FILE... [--key VKEY|FILE] [--witness VKEY]... [--since FILE] [--tiles DIR]\n"
+    fputs("usage: tollbook-check FILE... [--key VKEY|FILE] [--witness VKEY|FILE]... [--since FILE] [--tiles DIR]\n"
           "                      [--trust-on-first-use FILE] [--json]\n\n"
           "Checks a bill without trusting the one who wrote it.\n\n"
           "FILE is the bundle of an invoice or a credit note (NUMBER.tollproof, or compressed NUMBER.tollproof.gz), or the receipts of a\n"

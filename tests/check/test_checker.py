@@ -114,7 +114,7 @@ class Reading(Case):
 
     def test_what_is_no_bundle(self):
         self.check(self.file("empty", ""), status=2, says="empty: NOT CHECKED. The file is empty: fetch it again")
-        self.check(self.file("pdf", "%PDF-1.7"), status=2, says="This is no bundle of a bill, and no receipts .is it the PDF")
+        self.check(self.file("pdf", "%PDF-1.7"), status=2, says="This is no bundle of a bill, and no receipts: is it the PDF")
         self.check(self.folder / "none", status=2, says="none cannot be read: No such file")
         self.check(self.folder, status=2, says="cannot be read")
         found, = self.json(self.folder / "none", status=2)
@@ -149,7 +149,7 @@ class Trust(Case):
         self.check(file, key=OTHER.vkey, status=1, says="signed by another key")
         self.check(file, key=Signer("example.org", LOG.seed).vkey, status=1, says="key is of the log example.org, but the file is of")
         self.check(file, key=WITNESS.vkey, status=2, says="this is the key of a witness")
-        self.check(file, key="none", status=2, says="--key: none is no public key of a log, and no file with one")
+        self.check(file, key="none", status=2, says="--key: none is no public key, and no file with one")
         for mistyped in LOG.vkey[:-3] + "AA=", LOG.vkey[:-8], LOG.vkey[1:], self.file("vkey", LOG.vkey[:-8]):
             self.check(file, key=mistyped, status=2, says="The key is mistyped: copy the whole line again")
         note = self.log.checkpoint()
@@ -164,7 +164,7 @@ class Trust(Case):
         self.check(file, "--witness", LOG.vkey, status=2, says="key of a log, not of a witness")
         self.check(file, "--witness", WITNESS.vkey, "--witness", WITNESS.vkey, status=2, says="witness")
         both = Log(LOG, self.log.entries, [WITNESS, STRANGER])
-        self.check(self.receipts(both), "--witness", WITNESS.vkey, "--witness", STRANGER.vkey, says="witness.example/w2 \\(2025-12-01T00:00:00Z\\)")
+        self.check(self.receipts(both), "--witness", self.file("vkey", WITNESS.vkey + "\n"), "--witness", STRANGER.vkey, says="witness.example/w2 \\(2025-12-01T00:00:00Z\\)")
         lying = Signer(WITNESS.name, STRANGER.seed, witness=True)
         lying.id = WITNESS.id
         self.check(self.receipts(Log(LOG, self.log.entries, [lying])), "--witness", WITNESS.vkey, status=1, says="witness's signature .* is wrong")
@@ -403,7 +403,7 @@ class Documents(Case):
             self.says({**found, "void": part, "consistency": growth}, status, "void", says)
         part = {**part, "text": canonical({"number": number, "voided": moment})}
         wrong = self.says({**found, "void": part, "consistency": growth}, 1, "void", "but the log does not")
-        self.assertRegex(wrong["inclusion"], "is not the void as it is in this file")
+        self.assertRegex(wrong["inclusion"], "is not the void in this file")
 
 
 class CommandLine(Case):
