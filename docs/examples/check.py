@@ -29,7 +29,7 @@ import re
 import sys
 import zlib
 from collections import Counter, defaultdict, namedtuple
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from fractions import Fraction
 from pathlib import Path
 
@@ -66,6 +66,14 @@ def read_base64(text, size=None):
 def read_number(text):
     """0 to 2^63 - 1 without leading zeros, else None."""
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,18}", text) and int(text) < 1 << 63 else None
+
+
+def is_day(text):
+    """Whether it is a day of the calendar, such as 2026-10-01."""
+    try:
+        return bool(re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text) and date.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 # --- Ed25519 (RFC 8032, 5.1)
@@ -107,7 +115,7 @@ BASE = read_point((4 * pow(5, -1, P) % P).to_bytes(32, "little"))
 
 
 def is_signed(public_key, message, signature):
-    """Whether the 64 bytes are the key's signature of the message. A key of small order, which fits many messages, has signed nothing."""
+    """Whether the 64 bytes are the key's signature of the message. Keys of small order are refused: one signature fits many messages."""
     key, r = read_point(public_key), read_point(signature[:32])
     s = int.from_bytes(signature[32:], "little")
     if not key or not r or s >= ORDER or len(signature) != 64 or multiply(8, key) == (0, 1):
@@ -218,7 +226,7 @@ def is_grown(old_size, old_root, size, root, hashes):
     path = list(hashes)
 
     def roots_of(old, size, old_root):
-        """Of the first `old` entries, and of all."""
+        """The root of the first `old` entries, and that of all. old_root: the first of them, where the proof leaves it out."""
         if old == size:
             found = old_root or path.pop()
             return found, found
@@ -286,8 +294,9 @@ def read_file(data):
             data = gzip.GzipFile(fileobj=io.BytesIO(data)).read(FILE_MAX + 1)
         if len(data) > FILE_MAX:
             raise Unreadable("form", f"The file has more than {FILE_MAX} bytes.")
-        if not data.startswith(b"{"):
-            raise Unreadable("form", "This is no bundle of a bill, and no receipts (is it the PDF?)." if data else "The file is empty: fetch it again.")
+        if not data.startswith((b'{"v":', b'{"month":')):
+            raise Unreadable("form", "This is no bundle of a bill, and no receipts: is it the PDF, or an error of the server?" if data
+                             else "The file is empty: fetch it again.")
         found = read_json(data.decode())
         if not has_form(found, (RECEIPTS, BUNDLE, VOID_BUNDLE)) or found.get("v", 1) != 1 or write_json(found, sort_keys=False).encode() != data:
             raise ValueError("it is not in the one form of a bundle")
@@ -331,18 +340,18 @@ class Log:
         index, hashes = read_proof(part["proof"], self.note)
         leaf = sha256(b"\0", write_json({**entry, "v": 1}).encode())
         if not is_included(self.checkpoint.size, self.checkpoint.root, index, leaf, hashes):
-            raise Differs("inclusion", f"Entry {index} of the log is not {what} as the file has it: its text, its salt or its proof was changed.")
+            raise Differs("inclusion", f"Entry {index} of the log is not {what} in this file: its text, its salt or its proof was changed.")
         if index in self.opened:
             raise Differs("inclusion", f"Entry {index} of the log is in the file twice: as {self.opened[index]} and as {what}.")
         self.opened[index] = what
         return index
 
     def open_days(self, parts):
-        """{index: (day, text)} of the days, which ascend by their entries. Each entry of a day names its first one, in whose place it is."""
+        """{index: (day, text)}. Days ascend by their entries. A day that was committed again names its first entry (`of`)."""
         days, firsts, last = {}, {}, -1
         for part in parts:
             day, of = part["day"], part["of"]
-            if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", day):
+            if not is_day(day):
                 raise Unreadable("form", f"\"{day[:20]}\" is no day.")
             index = self.open(f"the usage of {day}", part, {"day": day, "type": "usage", **({} if of is None else {"of": of})})
             first = index if of is None else of
@@ -403,7 +412,7 @@ def stated_quantities(document):
     return months
 
 
-# --- terms: of what they have, these are whose they are, and which days, price books and documents they name
+# --- terms: read here are the document that they belong to, and the days, price books and documents that they name
 
 def read_terms(text, document):
     terms = read_sorted(text)
@@ -426,7 +435,7 @@ def all_months(terms):
 
 # --- days: lines of fields with tabs between them
 
-NAMES = {"zone": 3, "load_balancer": 2, "meter": 5}  # the kinds of lines in their order; how many fields name a cell, its time last
+CELL_FIELDS = {"zone": 3, "load_balancer": 2, "meter": 5}  # the kinds of lines in their order; how many fields name a cell, its time last
 COUNTER = re.compile(r"(?:([a-z][a-z0-9_]*)=)?(0|[1-9][0-9]{0,18})")  # the value of a meter has no name
 
 
@@ -461,17 +470,17 @@ def read_day(day, text):
         raise Unreadable("usage", f"The last line of {day} is cut short.")
     for line in lines:
         kind, *fields = line.split("\t")
-        n = NAMES.get(kind, 0)
+        n = CELL_FIELDS.get(kind, 0)
         names, counters = fields[:n], [COUNTER.fullmatch(field) for field in fields[n:]]
         is_line = n > 0 and len(fields) > n and None not in counters and re.fullmatch(day + "T[0-9]{2}:[0-9]{2}:[0-9]{2}Z", names[-1])
         if is_line and kind != "meter":
             names[0] = read_number(names[0])
-        place = (list(NAMES).index(kind), *names) if is_line and names[0] is not None else ()
+        order = (list(CELL_FIELDS).index(kind), *names) if is_line and names[0] is not None else ()
         counted = {found[1]: int(found[2]) for found in counters if found}
         are_named = list(counted) == [None] if kind == "meter" else None not in counted
-        if place <= last or len(counted) != len(counters) or not are_named:
-            raise Unreadable("usage", f"A line of {day} is none of usage, not in its order or there twice: {line[:100]!r}")
-        last = place
+        if order <= last or len(counted) != len(counters) or not are_named:
+            raise Unreadable("usage", f"A line of {day} is not usage, not in its order, or there twice: {line[:100]!r}")
+        last = order
         yield kind, names, counted
 
 
@@ -483,14 +492,14 @@ def month_usage(month, days):
     return add_up([days[index] for _, index in month["days"]], month["ties"])
 
 
-# --- days against lines
+# --- the usage of days against the lines of documents
 
 def compare(name, month, stated, after, before=None):
-    """Whether days come to what the documents `name` state of a month. after: (usage, month of the terms) of what they bill; before: of
-    what had been billed already."""
+    """Whether the days come to what the documents `name` state of a month. after: (usage, month of the terms) that they bill; before:
+    the same of what was billed before."""
     sides = [(1, *after), *([(-1, *before)] if before else [])]
     counters = {meter["id"] for meter in after[1]["meters"] if meter["kind"] == "counter"}
-    others = {meter["id"] for _, _, terms in sides for meter in terms["meters"]} - counters  # their quantities are not sums of days
+    not_sums = {meter["id"] for _, _, terms in sides for meter in terms["meters"]} - counters  # their quantities are no sums of days
     # Volume is billed for the account. Only the lines of a bill say how much of it each zone had; those of corrections do not.
     of_volume = {f"zone:{entry['zone']}" for _, _, terms in sides for entry in terms["bytes"] if entry["charge"] == "volume"}
     volume, shares = (sum(n for (kind, *_), n in stated.items() if kind == wanted) for wanted in ("volume", "share"))
@@ -501,7 +510,7 @@ def compare(name, month, stated, after, before=None):
             return ("bytes of", zone, None) if by_share else all_volume
         return "bytes of", zone, region
 
-    rest = Counter()  # what the days have, less what is stated
+    difference = Counter()  # what the days have, less what is stated
     for sign, usage, terms in sides:
         regions = {place["code"]: place["region"] for place in terms["places"]}
         for (what, thing, *place), count in usage.items():
@@ -509,21 +518,21 @@ def compare(name, month, stated, after, before=None):
                 if place[0] not in regions:
                     raise Differs("usage", f"The terms do not say in which region {place[0]} is billed.")
                 if not terms["contract"]["percentile"]:
-                    rest[bytes_of(f"zone:{thing}", regions[place[0]])] += sign * count
+                    difference[bytes_of(f"zone:{thing}", regions[place[0]])] += sign * count
             elif what == "requests of":
-                rest["requests of", f"load_balancer:{thing}", None] += sign * count
+                difference["requests of", f"load_balancer:{thing}", None] += sign * count
             elif what == "units" and thing in counters:
-                rest["units of", thing, None] += sign * count
+                difference["units of", thing, None] += sign * count
     for (kind, thing, region), quantity in stated.items():
         if kind in ("bandwidth", "override") or (kind == "share" and by_share):
-            rest[bytes_of(thing, region)] -= quantity
+            difference[bytes_of(thing, region)] -= quantity
         elif kind == "volume" and not by_share:
-            rest[all_volume] -= quantity
+            difference[all_volume] -= quantity
         elif kind == "balancer_requests":
-            rest["requests of", thing, None] -= quantity
-        elif kind == "meter" and thing not in others:
-            rest["units of", thing, None] -= quantity
-    for (what, thing, region), count in rest.items():
+            difference["requests of", thing, None] -= quantity
+        elif kind == "meter" and thing not in not_sums:
+            difference["units of", thing, None] -= quantity
+    for (what, thing, region), count in difference.items():
         if count:
             raise Differs("usage", f"The days of {month} {'changed by' if before else 'have'} {abs(count):,} {'more' if count > 0 else 'fewer'} "
                                    f"{what} {thing}{f' in {region}' if region else ''} than {name} states.")
@@ -555,16 +564,16 @@ def check_quantities(say, document, terms, days, earlier):
 # --- the check of one file
 
 def check(data, key, witnesses=(), since=None, since_name="--since"):
-    """Checks a file's bytes. since: the text of an older checkpoint. What fails keeps no other step from being done.
-    Returns the exit status, and lines of (step, "ok", "--" or "NO", sentence), the gravest last."""
+    """Checks a file's bytes. since: the text of an older checkpoint. A step that fails does not stop the others.
+    Returns the exit status, and lines of (step, "ok", "--" or "NO", sentence), the worst last."""
     lines, faults = [], []
 
     def say(step, sentence, mark="ok"):
         lines.append((step, mark, sentence))
 
-    def attempt(step, *words):
+    def attempt(step, *arguments):
         try:
-            return step(say, *words)
+            return step(say, *arguments)
         except Problem as problem:
             return faults.append(problem)
         except (KeyError, TypeError, AttributeError, ValueError, IndexError, RecursionError, MemoryError) as error:
@@ -581,11 +590,11 @@ def check(data, key, witnesses=(), since=None, since_name="--since"):
 
 def check_signature(say, data, key, witnesses):
     file = read_file(data)
-    one = open_checkpoint(file["checkpoint"], key, witnesses)
-    if file["log"] != one.origin:
-        raise Differs("signature", f"The file says that its log is {file['log'][:100]}, its checkpoint is of {one.origin}.")
-    say("signature", f"{one.origin} signed its checkpoint: {one.size:,} entries, checkpoint {in_fours(one.root.hex())}")
-    return file, one
+    checkpoint = open_checkpoint(file["checkpoint"], key, witnesses)
+    if file["log"] != checkpoint.origin:
+        raise Differs("signature", f"The file says that its log is {file['log'][:100]}, its checkpoint is of {checkpoint.origin}.")
+    say("signature", f"{checkpoint.origin} signed its checkpoint: {checkpoint.size:,} entries, checkpoint {in_fours(checkpoint.root.hex())}")
+    return file, checkpoint
 
 
 def check_witnesses(say, checkpoint, witnesses):
@@ -623,7 +632,7 @@ def say_usage(say, month, usage):
 def check_receipts(say, file, log):
     month, days = file["month"], log.open_days(file["days"])
     dates = {day for day, _ in days.values()}
-    if not re.fullmatch("[0-9]{4}-[0-9]{2}", month) or len(dates) != len(days) or not all(day.startswith(month) for day in dates):
+    if not is_day(month + "-01") or len(dates) != len(days) or not all(day.startswith(month) for day in dates):
         raise Unreadable("usage", f"A day is there twice, or not of the month {month[:20]}.")
     say("inclusion", f"the usage of {len(days)} days of {month} is in the log")
     say_usage(say, month, add_up(days.values()))
@@ -659,7 +668,7 @@ def check_bundle(say, file, log):
 
 
 def check_named(step, what, number, found, named):
-    """A bundle has just what its document and terms name. found, named: sets of what the words of `what` are filled with."""
+    """A bundle has what its document and terms name, and nothing else. found, named: sets of tuples with which `what` is filled."""
     for one in sorted(found - named):
         raise Differs(step, f"The document {number} was not made from {what.format(*one)} which is in the file.")
     for one in sorted(named - found):
@@ -671,13 +680,16 @@ def open_books(parts, log, document, terms):
     named = {(book["id"], book["sha256"]) for book in books if book and book["id"]}
     digests = [sha256(part["text"].encode()).hex() for part in parts]
     ids = {digest: name for name, digest in named}
-    check_named("books", "the price book {} (SHA-256 {})", document["number"], {(ids.get(digest, "?"), digest) for digest in digests}, named)
+    for digest in digests:
+        if digest not in ids:
+            raise Differs("books", f"{document['number']} was not made from the price book with SHA-256 {digest[:16]}... in the file: was a price changed?")
+    check_named("books", "the price book {} (SHA-256 {:.16}...)", document["number"], {(ids[digest], digest) for digest in digests}, named)
     for part, digest in zip(parts, digests):
         log.open(f"the price book {ids[digest]}", part, {"book": ids[digest], "sha256": digest, "type": "book"})
 
 
 def open_earlier(parts, log, document, terms):
-    """The documents that this one goes on from, by number."""
+    """The documents that this one corrects or credits, by number."""
     earlier = {}
     for part in parts:
         one = read_document(part["text"], "An earlier document")
@@ -707,7 +719,9 @@ def show(name, status, lines):
     print(f"{name}: {('all that was checked agrees', 'SOMETHING DIFFERS', 'it cannot be checked')[status]}")
     for step, mark, sentence in lines:
         print(f"  {step:<11} {mark}  {printable(sentence)}")
-    if status == 0:
+    if any(step == "void" for step, _, _ in lines):
+        print("  Next: pay nothing by it. Ask the operator for the document that replaces it.")
+    elif status == 0:
         print("  Not shown: that all usage was recorded, that terms and prices are as agreed, and what else docs/proof.md lists.")
     elif status == 1:
         print("  Next: keep this file, and fetch it again. If it stays wrong, do not pay by it: ask the operator, and keep both files.")
@@ -718,14 +732,14 @@ def main():
     parser.add_argument("--witness", metavar="VKEY", action="append", default=[], help="a witness that has to have cosigned")
     parser.add_argument("--since", metavar="CHECKPOINT", help="a file with an older checkpoint of the log")
     parser.add_argument("files", metavar="FILE", nargs="+")
-    words = parser.parse_args()
+    options = parser.parse_args()
     statuses = []
     try:
-        key, witnesses = read_key(words.key, LOG), [read_key(text, WITNESS) for text in words.witness]
-        since = Path(words.since).read_bytes().decode(errors="replace") if words.since else None
-        for name in words.files:
+        key, witnesses = read_key(options.key, LOG), [read_key(text, WITNESS) for text in options.witness]
+        since = Path(options.since).read_bytes().decode(errors="replace") if options.since else None
+        for name in options.files:
             with open(name, "rb") as file:
-                status, lines = check(file.read(FILE_MAX + 1), key, witnesses, since, words.since)
+                status, lines = check(file.read(FILE_MAX + 1), key, witnesses, since, options.since)
             statuses.append(status)
             show(name, status, lines)
     except (Problem, OSError) as error:

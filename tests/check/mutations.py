@@ -156,6 +156,7 @@ class Mutations:
         yield "the proof of another day", lambda b: b["days"][at].update(proof=b["days"][to]["proof"]), (1,), "of the log is not"
         yield "another date", lambda b: b["days"][at].update(day="2026-10-31" if b["days"][at]["day"] != "2026-10-31" else "2026-10-30"), (1,), \
             "of the log is not"
+        yield "a day that is not in the calendar", lambda b: b["days"][at].update(day="2026-02-30"), (2,), "is no day"
         yield "a day that says it was committed again", lambda b: b["days"][at].update(of=3 if b["days"][at]["of"] != 3 else None), (1,), \
             "of the log is not"
 
@@ -254,8 +255,8 @@ class Mutations:
         yield case("a byte more in a day", f"days[{at}]", bytes_more(bundle["days"][at]["text"], 1), "(have 1 more|changed by 1 (more|fewer)) bytes of", (1,))
         yield case("a cell twice in a day", f"days[{at}]", twice(bundle["days"][at]["text"]), "there twice")
         yield case("a cell of another day in a day", f"days[{at}]", re.sub(r"\b(\d{4})-\d\d-\d\dT", r"\1-12-31T", bundle["days"][at]["text"], count=1),
-                   "none of usage")
-        yield case("a day cut short", f"days[{at}]", bundle["days"][at]["text"][:-1], "cut short|none of usage")
+                   "is not usage")
+        yield case("a day cut short", f"days[{at}]", bundle["days"][at]["text"][:-1], "cut short|is not usage")
         yield case("a book that the document does not name", "books[0]", digit(bundle["books"][0]["text"]), "price book")
         yield case("an amount with an exponent", "invoice", sealed(bundle["invoice"]["text"], total="1e999999999"), "is no decimal")
         places = copy.deepcopy(terms)

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What checks bills notices every falsification: docs/examples/check.py, and tollbook-check. One byte changed, days dropped, doubled,
 exchanged, books and terms of others, proofs of other entries, old checkpoints, forked logs. TB_LONG=1: more than 5,000 of them."""
+import contextlib
 import functools
 import gzip
+import io
 import json
 import subprocess
 import sys
@@ -95,7 +97,7 @@ class Made(Notices):
         right = self.world.receipts(1, "2026-10")
         for what, change in (("a day twice", lambda r: r["days"].append(r["days"][-1])), ("a day of another month", lambda r: r["days"].insert(
                 0, self.world.receipts(1, "2026-09")["days"][0])), ("another month", lambda r: r.update(month="2026-11")),
-                ("no month", lambda r: r.update(month="2026-1")), ("another salt", lambda r: r["days"][0].update(salt=r["days"][1]["salt"])),
+                ("no month", lambda r: r.update(month="2026-1")), ("a month that is not in the calendar", lambda r: r.update(month="2026-13", days=[])), ("another salt", lambda r: r["days"][0].update(salt=r["days"][1]["salt"])),
                 ("two versions of a day", lambda r: r.update(month="2026-09", days=sorted(
                     (self.world.day(index) for index in (*self.world.late, 0) if index in self.world.opened), key=index_of)))):
             wrong = json.loads(json.dumps(right))
@@ -178,6 +180,9 @@ class OfTheProgram(Notices):
         status, said = self.check(data)
         self.assertEqual(status, 1)
         self.assertRegex(said[-1][2], "was made void, 2026-11-04T09:00:00Z")
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            check.show("void", status, said)
+        self.assertIn("Next: pay nothing by it.", out.getvalue())
         (status, wrong), = self.program([(data, None)])
         self.assertEqual((status, [step["name"] for step in wrong]), (1, ["void"]))
         without = json.loads(data)

@@ -262,6 +262,7 @@ class CommandLine(unittest.TestCase):
         (self.folder / "old").write_text(world.log.checkpoint(12))
         (self.folder / "right").write_bytes(maker.write(world.bundle("2026-000002", since=12)))
         (self.folder / "wrong").write_bytes(maker.write(world.bundle("2026-000002")).replace(b"bytes=", b"bytes=1", 1))
+        (self.folder / "error").write_text('{"ErrorKey":"proof.gone","Field":null,"Message":"."}')
         (self.folder / "none").write_bytes(b"%PDF-1.7\x1b[2J")
         out = self.run_it("--key", "log.vkey", "--witness", witness.vkey, "--since", "old", "right")
         self.assertRegex(out, r"^right: all that was checked agrees\n  signature   ok  a.example signed .*\n  growth      ok  the log only grew since it had 12 entries\n"
@@ -271,6 +272,7 @@ class CommandLine(unittest.TestCase):
         digits = json.loads(world.bundle("2026-000002")["invoice"]["text"])["sha256"]
         self.assertRegex(out, f"\n  PDF         --  compare: 2026-000002, .* entry [0-9]+, fingerprint {digits[:4]} {digits[4:8]} {digits[8:12]} {digits[12:16]}\n")
         self.assertRegex(out, "the days come to what 2026-000002 states of bytes, .*\n(.*\n)*  Not shown: that all usage was recorded, that terms")
+        self.assertRegex(self.run_it("--key", signer.vkey, "error", status=2), "an error of the server")
         for key in maker.Signer("a.example", b"x" * 32).vkey, maker.Signer("b.example", b"x" * 32).vkey:
             self.assertRegex(self.run_it("--key", key, "right", status=1), "NO  .*\n  Next: keep this file, and fetch it again")
         (self.folder / "altered").write_text(world.log.checkpoint(12).replace("\n12\n", "\n13\n", 1))
