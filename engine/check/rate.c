@@ -27,7 +27,7 @@ typedef struct rating {
     tb_corrections *lists; /* one for each of them */
 } rating;
 
-/* Who pays in advance, or has credit, owes less than the total, and never more. */
+/* What is paid already, in advance or by credit, is between 0 and the total. */
 static tb_code check_paid(const rating *r)
 {
     const tb_statement *s = r->document;

@@ -81,7 +81,7 @@ static int by_day(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* A customer has one usage of a day: each of its entries names the first one, in whose place it is. */
+/* All entries of a day are versions of one usage: each later one names the first. */
 static tb_code compare_versions(tb__checking *c, tb_error *err)
 {
     const tb_tollproof_list *list = &c->bundle->days;

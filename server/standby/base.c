@@ -70,7 +70,7 @@ static bool take_bytes(void *ctx, const char *bytes, size_t len)
     return ok;
 }
 
-/* A primary of an older program says none. */
+/* Older primaries send no hash. */
 static tb_code check_hash(const base_fetch *f, tb_error *err)
 {
     XXH128_canonical_t hash;

@@ -1,4 +1,4 @@
-/* One handle of libcurl for each server, in one multi handle. What cannot be asked for has not answered. */
+/* One handle of libcurl for each server, in one multi handle. A server that cannot be asked counts as one that did not answer. */
 #include "standby/epochs.h"
 
 #include <curl/curl.h>

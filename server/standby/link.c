@@ -1,4 +1,4 @@
-/* libcurl's multi interface, of which the one handle is used alone: its poll can be woken by another thread. */
+/* One handle of libcurl in a multi handle, as another thread can wake the poll of that. */
 #include "standby/link.h"
 
 #include <inttypes.h>
@@ -272,7 +272,7 @@ json_t *link_json(const primary_link *l)
     return l->body.len ? json_loadb(l->body.data, l->body.len, 0, NULL) : NULL;
 }
 
-/* A program of schema 30 knows the name and "promotable". */
+/* Whether the server refused the header Tollbook-Replica: programs of schema 30 know only the name and "promotable" in it. */
 static bool is_too_new(const primary_link *l)
 {
     json_t *answer = l->status == 400 ? link_json(l) : NULL;
@@ -282,7 +282,8 @@ static bool is_too_new(const primary_link *l)
     return is;
 }
 
-/* What a connection's server does not know is left out until there is another connection: that server may have been upgraded. */
+/* Where the server refuses the header, this connection sends the short one. The next connection sends the long one again, as the server
+ * may have been upgraded. */
 tb_code link_ask(primary_link *l, const link_request *request, tb_error *err)
 {
     long connections = 0;

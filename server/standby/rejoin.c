@@ -1,5 +1,4 @@
-/* Pieces with equal numbers and chains have equal content, so the last piece that both have is found by asking for a few
- * numbers. */
+/* Pieces with equal numbers and chains have equal content, so the last piece that both have is found by halving. */
 #include "standby/rejoin.h"
 
 #include <errno.h>
@@ -31,7 +30,7 @@ typedef struct rejoin {
 
 /* --- where both agree --- */
 
-/* Whether the primary, which has refused it, keeps it no longer: a copy that was seeded lately has few pieces. */
+/* Whether the primary refused the piece because it no longer keeps it. */
 static bool is_trimmed(const rejoin *r, const tb_piece *piece)
 {
     json_t *answer = link_json(&r->link);
@@ -41,10 +40,10 @@ static bool is_trimmed(const rejoin *r, const tb_piece *piece)
     return trimmed;
 }
 
-/* r->shared.number stays 0 where no piece that is kept here is there. */
+/* r->shared.number stays 0 where the primary has no piece that is kept here. */
 static tb_code find_shared(rejoin *r, tb_error *err)
 {
-    int64_t low = r->own.first - 1, high = r->own.last.number; /* low: all up to it are, or were; high: it is not */
+    int64_t low = r->own.first - 1, high = r->own.last.number; /* the primary has, or had, all up to low; it never had high */
     tb_piece piece;
     bool there;
     tb_code code = TB_OK;
@@ -125,8 +124,8 @@ static bool has_log(const char *db)
     return stat(path, &is) == 0 && is.st_size > 0;
 }
 
-/* Opened to be written, so that nobody else does meanwhile, and all that it has is in the file itself when it is closed: its log is
- * removed before another file gets its name, and a crash between leaves a whole file. */
+/* Opens the file as its writer: no other program writes it meanwhile, and closing it moves its log into the file. So the log can be
+ * removed before the new copy gets the name, and a crash in between leaves a whole file. */
 static tb_code set_aside(rejoin *r, tb_error *err)
 {
     const char *db = r->options->db;
@@ -168,7 +167,7 @@ tb_code rejoin_copy(const seed_options *options, tb_error *err)
     rejoin r = {.options = options, .fd = -1};
     tb_error why;
     bool replace = false;
-    if (tb_store_open(options->db, &(tb_store_options){.copy = true}, &r.store, &why)) return TB_OK; /* the server says it */
+    if (tb_store_open(options->db, &(tb_store_options){.copy = true}, &r.store, &why)) return TB_OK; /* the server reports it */
     tb_code code = tb_store_replication(r.store, &r.own, &why);
     tb_buf_init(&r.bytes, TB_PIECE_MAX + 2 * WRITE_AT, NULL);
     if (!code && r.own.last.number) {

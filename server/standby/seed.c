@@ -99,8 +99,8 @@ static tb_code finish(const seed *s, tb_error *err)
     tb_code code = base_check(s->partial, s->base.piece, false, NULL, &last, err);
     if (!code) code = tb_store_mark_base(s->partial, err);
     if (code) return code;
-    /* The log of a file that was there before is gone for good before the new file has its name: after a crash it would be read as
-     * the new file's. What files beside say (also of rejoin.c) is on disk then, too. */
+    /* The log of the file that was there before is removed before the new file gets its name: after a crash it would be read as the
+     * new file's. The files beside it, the mark and what rejoin.c saved, are on disk then, too. */
     base_remove_log(o->db);
     code = mark_unverified(o->db, err);
     if (!code) code = sync_folder(o->db, err);

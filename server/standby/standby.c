@@ -13,9 +13,9 @@
 #define PAUSE_MOST_US INT64_C(5000000)
 #define BYTES_KEPT    ((size_t)8 << 20) /* of memory for pieces, for the next answer */
 #define TELL_US       INT64_C(1000000) /* the old primary is told so often that it is the primary no longer */
-#define GROUP         64 /* pieces that are applied in one transaction, */
-#define GROUP_BYTES   ((size_t)1 << 20) /* which an answer of several is not longer gathered for */
-#define MISFITS       3 /* a piece that does not fit is fetched so often: it may have been damaged on its way */
+#define GROUP         64 /* pieces that are applied in one transaction at most */
+#define GROUP_BYTES   ((size_t)1 << 20) /* once so many bytes have come, their pieces are applied */
+#define MISFITS       3 /* a piece that does not follow is fetched so often: it may have been damaged on its way */
 
 /* What a server says of itself. */
 typedef struct state {
@@ -92,7 +92,8 @@ static void end(standby *s, const char *reason)
     snprintf(s->reason, sizeof s->reason, "%s", reason);
 }
 
-/* Whether the primary has a higher epoch, and the oldest piece that is kept here: then a start finds where both agree. */
+/* Whether the primary has a higher epoch, and the oldest piece that is kept here: then the next start finds the last piece that both
+ * have. */
 static bool can_rejoin(standby *s)
 {
     epoch_answer primary;
@@ -180,7 +181,7 @@ static tb_code take_pieces(standby *s, const tb_piece *pieces, size_t n, tb_erro
     return TB_OK;
 }
 
-/* Reads whole pieces out of what has come, at most a group, and none behind the one whose digest is to be compared. */
+/* Reads a group of whole pieces out of what has come. It ends with the piece whose digest is to be compared. */
 static tb_code read_group(standby *s, size_t *at, tb_piece pieces[GROUP], size_t *ret_n, tb_error *err)
 {
     size_t n = 0, len = 1;
@@ -225,8 +226,8 @@ static void note_current(standby *s, int64_t at_us)
     if (current_us > atomic_load(&s->current_us)) atomic_store(&s->current_us, current_us);
 }
 
-/* Why a 410 is not the end: the server is a standby with fewer pieces, as the last primary of two, started again as a standby, has
- * more than the other one, which takes them from here; or it cannot be asked just now. TB_OK: it is the end. */
+/* Whether a 410 ends following. TB_OK: it does. TB_E_AWAY: the server cannot be asked now, or is a standby with fewer pieces. Where two
+ * servers start as standbys of each other the last primary has more pieces, and the other one fetches them from it. */
 static tb_code check_gone(standby *s, tb_error *err)
 {
     epoch_answer other;
@@ -369,7 +370,7 @@ static bool take_over(standby *s)
     return done;
 }
 
-/* Whether the old primary knows by now. *ret_twin: it is a primary, of an epoch that no promotion here ends. */
+/* Whether the old primary knows by now. *ret_twin: it is a primary, and its epoch is not lower than the one here. */
 static bool has_heard(standby *s, bool *ret_twin)
 {
     json_t *answer = link_json(&s->link);
