@@ -242,7 +242,7 @@ static const cli_option promote_options[] = {
     {.name = "force",
      .kind = CLI_FLAG,
      .per_call = true,
-     .help = "promote it although its primary did not wait for it, or still answers and has more: what the copy lacks is lost"},
+     .help = "promote it although its primary did not wait for it, or still answers and has more, or it is not verified yet: what the copy lacks is lost"},
 };
 static const cli_option restore_options[] = {
     {.name = "out",
@@ -577,8 +577,8 @@ cli_command cli_commands[] = {
     {.name = "proof key", .group = CLI_RUN,
      .operands = "",
      .summary = "Make the key that signs checkpoints of the log of documents",
-     .details = "The public part is printed: customers check checkpoints with it. Keep a copy of the file: a log whose key is\n"
-                "lost goes on under another name only.",
+     .details = "The public part is printed: customers check checkpoints with it. Keep a copy of the file: without it\n"
+                "the log can go on under another name only.",
      OPTIONS(proof_key_options),
      .run = cli_proof_new_key},
     {.name = "proof vkey", .group = CLI_RUN,

@@ -348,6 +348,6 @@ tb_code copy_ready(const copy_server *c, tb_error *err)
     if (copy_differences(c)) return tb_fail(err, TB_E_BUSY, NULL, "This copy does not agree with itself. %s", log);
     if (atomic_load(&c->unverified)) return tb_fail(err, TB_E_BUSY, NULL, "This copy is new, and is being verified.");
     if (lag_us < c->options.max_lag_us) return TB_OK;
-    return tb_fail(err, TB_E_BUSY, NULL, "This copy is known to have all that is older than %" PRId64 " ms, and may be %" PRId64
-                   " ms behind.", lag_us / 1000, c->options.max_lag_us / 1000);
+    return tb_fail(err, TB_E_BUSY, NULL, "This copy is up to %" PRId64 " ms behind its primary, and --max-lag allows %" PRId64
+                   " ms.", lag_us / 1000, c->options.max_lag_us / 1000);
 }
