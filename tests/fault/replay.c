@@ -17,9 +17,9 @@ static void check(tb_code code, const tb_error *err)
     exit(1);
 }
 
-static tb_store *open_store(const char *path, bool write)
+static tb_store *open_store(const char *path, bool write, bool copy)
 {
-    const tb_store_options options = {.write = write, .owner = "replay"};
+    const tb_store_options options = {.write = write, .copy = copy, .owner = "replay"};
     tb_error err = {0};
     tb_store *store;
     check(tb_store_open(path, &options, &store, &err), &err);
@@ -53,7 +53,7 @@ static tb_code list_standbys(tb_store *store, void *ctx, tb_error *err)
 
 static void follow(const char *copy, const char *file)
 {
-    tb_store *to = open_store(copy, true), *from = open_store(file, false);
+    tb_store *to = open_store(copy, true, true), *from = open_store(file, false, false);
     tb_replication state, of_from;
     tb_error err = {0};
     check(tb_store_replication(to, &state, &err), &err);
@@ -61,7 +61,9 @@ static void follow(const char *copy, const char *file)
     check(tb_store_replication(to, &state, &err), &err);
     check(tb_store_replication(from, &of_from, &err), &err);
     printf("%lld pieces, %lld bytes\n", (long long)state.last.number, (long long)state.bytes);
-    if (memcmp(&state, &of_from, sizeof state) != 0) exit(1);
+    if (state.last.number != of_from.last.number || state.bytes != of_from.bytes ||
+        memcmp(state.last.chain, of_from.last.chain, sizeof state.last.chain) != 0)
+        exit(1);
     tb_store_close(from);
     tb_store_close(to);
 }
@@ -71,7 +73,7 @@ static void apply_bytes(const char *copy, const char *path)
     static char bytes[16 << 20];
     FILE *file = fopen(path, "rb");
     const size_t len = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-    tb_store *to = open_store(copy, true);
+    tb_store *to = open_store(copy, true, true);
     tb_error err = {0};
     if (file) fclose(file);
     for (size_t at = 0, n; at < len; at += n) {
@@ -88,12 +90,12 @@ int main(int argc, char **argv)
     tb_error err = {0};
     if ((argc == 3 || argc == 4) && strcmp(argv[1], "on") == 0) {
         int64_t now_us = argc == 4 ? strtoll(argv[3], NULL, 10) : INT64_C(1788220800000000); /* 1 September 2026 */
-        tb_store *store = open_store(argv[2], true);
+        tb_store *store = open_store(argv[2], true, false);
         check(tb_store_write(store, switch_on, &now_us, &err), &err);
         tb_store_close(store);
     } else if (argc == 3 && strcmp(argv[1], "standbys") == 0) {
         int n = 3;
-        tb_store *store = open_store(argv[2], true);
+        tb_store *store = open_store(argv[2], true, false);
         check(tb_store_write(store, list_standbys, &n, &err), &err);
         tb_store_close(store);
     } else if (argc == 4 && strcmp(argv[1], "follow") == 0) {
