@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -63,15 +65,17 @@ static tb_code sync_folder(const char *path, tb_error *err)
     return code;
 }
 
+/* Beside the file itself, whatever path leads to it. */
 static void name_unverified(const char *db, char out[PATH_TEXT_MAX + 16])
 {
-    snprintf(out, PATH_TEXT_MAX + 16, "%s.unverified", db);
+    char real[PATH_MAX];
+    snprintf(out, PATH_TEXT_MAX + 16, "%s.unverified", realpath(db, real) ? real : db);
 }
 
 static tb_code mark_unverified(const char *db, tb_error *err)
 {
     char path[PATH_TEXT_MAX + 16];
-    name_unverified(db, path);
+    snprintf(path, sizeof path, "%s.unverified", db); /* the new file takes the place of a link */
     const int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (fd < 0) return io_failed(path, err);
     close(fd);

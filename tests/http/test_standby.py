@@ -500,10 +500,27 @@ class Breaks(unittest.TestCase):
         ready = standby.get("/readyz", None)
         self.assertEqual((ready.status, "does not agree with itself" in ready.json()["Message"]), (503, True))
         standby.stop()  # what was never verified is not promoted by a command either
-        self.assertIn(b"has not been verified since it was made", run("promote", "--db", standby.db, expect=1).stderr)
+        link = standby.path / "link.db"
+        link.symlink_to(standby.db)
+        for path in (standby.db, link):
+            self.assertIn(b"has not been verified since it was made", run("promote", "--db", path, expect=1).stderr)
         self.assertEqual(run("promote", "--db", standby.db, "--force").stdout, b"epoch 2\n")
         for one in (standby, self.primary):
             one.close = one.stop  # it would verify
+
+    def test_a_copy_whose_verification_was_cut_off_is_verified_at_the_next_start(self):
+        """Also where a link leads to it."""
+        standby = self.standby()
+        verified(standby)
+        self.assertEqual(standby.stop(), 0)
+        Path(f"{standby.db}.unverified").touch()
+        link = standby.path / "link.db"
+        link.symlink_to(standby.db)
+        standby.db, real = link, standby.db
+        standby.start()
+        standby.db = real
+        verified(standby)
+        self.assertIn("is verified", standby.messages())
 
     def test_a_copy_that_disagrees_with_itself_is_found(self):
         standby = self.standby()
