@@ -124,6 +124,7 @@ static tb_code hash_base(const char *path, const stopping *s, base *one, tb_erro
     XXH3_128bits_reset(state);
     for (uint64_t at = 0; at < one->size && n > 0 && !s->stop(s->ctx); at += (uint64_t)n) {
         n = pread(one->fd, block, sizeof block, (off_t)at);
+        if (n == 0) errno = EIO; /* it has become shorter */
         if (n > 0) XXH3_128bits_update(state, block, (size_t)n);
     }
     XXH128_canonicalFromHash(&hash, XXH3_128bits_digest(state));

@@ -226,7 +226,8 @@ static void keep_first(void *ctx, const char *sentence)
     if (!first[0] && strncmp(sentence, TB_NOTE, sizeof TB_NOTE - 1) != 0) snprintf(first, VERIFY_FIRST, "%s", sentence);
 }
 
-static void verify(copy_server *c)
+/* Returns whether it could be done. */
+static bool verify(copy_server *c)
 {
     tb_store *store;
     tb_error err;
@@ -236,29 +237,30 @@ static void verify(copy_server *c)
     if (!code && tb_store_schema_of(store) < tb_store_schema()) { /* it cannot be verified before the primary's upgrade */
         tb_store_close(store);
         atomic_store(&c->unverified, false);
-        return;
+        return true;
     }
     if (!code) {
         tb_store_watch(store, stops_verifying, c);
         code = c->options.check(store, keep_first, first, &differences, &err);
         tb_store_close(store);
     }
-    if (atomic_load(&c->stop_verify)) return;
+    if (atomic_load(&c->stop_verify)) return false;
     if (code) {
         message_error("the copy cannot be verified: %s", err.message);
-        return;
+        return false;
     }
     atomic_store(&c->differences, differences);
     if (differences) {
         message_error("%s does not agree with itself: %s (%" PRIu64 " differences). Stop this server, remove the file and start it "
                     "again: a new copy is made. If that has the same, so has the primary's file: verify that.",
                     c->server->options.db, first, differences);
-        return;
+        return true;
     }
     atomic_store(&c->unverified, false);
-    if (!seed_is_unverified(c->server->options.db)) return;
+    if (!seed_is_unverified(c->server->options.db)) return true;
     seed_verified(c->server->options.db);
     message_note("%s is verified", c->server->options.db);
+    return true;
 }
 
 static void *run_verifier(void *arg)
@@ -268,10 +270,10 @@ static void *run_verifier(void *arg)
     pthread_mutex_lock(&c->lock);
     while (!c->stopping) {
         pthread_mutex_unlock(&c->lock);
-        verify(c);
+        const int64_t wait_us = verify(c) ? COPY_VERIFY_US : COPY_RETRY_US;
         struct timespec until;
         clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += COPY_VERIFY_US / 1000000;
+        until.tv_sec += wait_us / 1000000;
         pthread_mutex_lock(&c->lock);
         while (!c->stopping && pthread_cond_timedwait(&c->wake, &c->lock, &until) == 0)
             continue;

@@ -9,6 +9,7 @@
 #include "tollbook/store.h"
 
 #define COPY_VERIFY_US INT64_C(3600000000)
+#define COPY_RETRY_US  INT64_C(60000000) /* after a verification that could not be done */
 
 typedef struct copy_options {
     link_options link; /* url NULL: this server is no copy */
