@@ -726,6 +726,7 @@ def show(name, status, lines):
     elif status == 1:
         print("  Next: keep this file, and fetch it again. If it stays wrong, do not pay by it: ask the operator, and keep both files.")
 
+
 def main():
     parser = argparse.ArgumentParser(description="Checks a bill of tollbook by its bundle, or the receipts of a month.")
     parser.add_argument("--key", metavar="VKEY", required=True, help="the log's public key, or a file with it")
