@@ -179,7 +179,7 @@ class Ends(Case):
         self.assertIn(f"Start this server with --standby-of {standby.url}", said)
         standby.process.kill()
         said = run("serve", "--db", self.primary.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode()
-        self.assertIn("whose place another server took, with epoch 2", said)  # it was noted
+        self.assertIn("another server took its place, with epoch 2", said)  # it was noted
         standby.process.wait()
         standby.log_file.close()
         standby.start()  # with its old options: it may find nobody there, but nothing is lost
@@ -199,7 +199,7 @@ class Ends(Case):
         self.assertEqual((refused.status, refused.error, refused.json()["Primary"]), (503, "replica.superseded", standby.url))
         old.stop()
         standby.stop()
-        self.assertIn("whose place another server took, with epoch 2",
+        self.assertIn("another server took its place, with epoch 2",
                       run("serve", "--db", old.db, "--listen", "127.0.0.1:0", expect=2).stderr.decode())
 
     def test_what_only_the_old_one_has_is_saved_beside_it(self):
@@ -440,7 +440,7 @@ class Refuses(Case):
 
 
 NOT_PROMOTED = "is a copy of its primary's database that was never promoted"
-SUPERSEDED = "was written by a primary whose place another server took, with epoch 2"
+SUPERSEDED = "is the file of a former primary: another server took its place, with epoch 2"
 # What a command gets in the place of what its help shows, and options with which it writes where it otherwise reads.
 SAMPLES = {"ID": "1", "BOOK.json": "FILE", "CATALOG.json": "FILE", "OBJECT.json": "FILE", "SCENARIO.json|NAME...": "FILE",
            "SCENARIO.json": "FILE", "PAYMENTS.csv": "FILE", "YYYY-MM": "2026-10", "FIELD=COLUMN,...": "date=1", "BALANCES": "FILE"}

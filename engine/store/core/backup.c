@@ -133,7 +133,7 @@ static tb_code copy_to(tb_store *store, const char *path, tb_progress progress, 
     return code;
 }
 
-/* In a file that nobody has open. */
+/* Writes it into the file's head. No process may have the file open. */
 static tb_code put_application_id(const char *path, uint32_t id, bool sync, tb_error *err)
 {
     const unsigned char bytes[] = {id >> 24, id >> 16 & 255, id >> 8 & 255, id & 255};

@@ -29,7 +29,7 @@ static tb_code wipe_trees(tb_store *store, tb_error *err)
     return code;
 }
 
-/* An upgrade that somebody hears of. */
+/* An upgrade, and the callback that reports its progress. */
 typedef struct upgrade {
     const tb_store_options *options;
     int from, reached, to;

@@ -7,7 +7,7 @@
 
 /* --- terms in force --- */
 
-/* The last of n terms whose first hour is not after `hour`; the first holds from the beginning. */
+/* The zone's terms in force at this hour. The first terms hold from the beginning. */
 static const tb__terms *terms_at(const tb__billing *b, const tb__billed_zone *zone, int64_t hour)
 {
     const tb__terms *list = b->terms + zone->terms.first;

@@ -178,7 +178,7 @@ static tb_code refuse_superseded(tb_store *store, int64_t epoch, tb_error *err)
     tb_code code = put_standbys(store, &standbys, err);
     if (!code)
         code = tb_fail(err, TB_E_REPLICA_SUPERSEDED, NULL,
-                       "%.150s was written by a primary whose place another server took, with epoch %lld. Write to that server%.100s, or "
+                       "%.150s is the file of a former primary: another server took its place, with epoch %lld. Write to that server%.100s, or "
                        "start this one with --standby-of that server.", store->path, (long long)epoch, standbys.len ? standbys.data : "");
     tb_buf_release(&standbys);
     return code;

@@ -21,7 +21,7 @@ static const char *const references[] = {
     "SELECT format('Ledger entry %d, %s, follows a later day of its account.',id,reference) FROM"
     " (SELECT id,reference,lag(reference) OVER (PARTITION BY account ORDER BY id) AS before FROM ledger"
     " WHERE kind='usage') WHERE before>reference",
-    /* corrections on a later invoice, void or not, replace the days of a month whose run was refused */
+    /* A refused month is billed as corrections on a later invoice, which reverses its days, even if that invoice is void now. */
     "SELECT format('Ledger entry %d takes back %s, which was not run.',id,reference) FROM"
     " (SELECT id,account,reference,substr(reference,-7) AS m FROM ledger WHERE kind='usage_reversal') AS l"
     " WHERE NOT EXISTS(SELECT 1 FROM month_run r WHERE r.account=l.account AND r.outcome<>'refused'"
